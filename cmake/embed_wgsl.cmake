@@ -1,0 +1,28 @@
+# Writes OUTPUT, a C++ file with the text of every .wgsl file in FILES (a ;-list relative to ROOT), sorted by name.
+# Run as: cmake -DROOT=... -DFILES="..." -DOUTPUT=... -P embed_wgsl.cmake
+set(entries "")
+foreach(path IN LISTS FILES)
+  get_filename_component(name "${path}" NAME)
+  list(APPEND entries "${name}|${path}")
+endforeach()
+list(SORT entries)
+set(body "#include \"plan/embedded.h\"\n\n#include <array>\n\nnamespace upsweep {\nnamespace {\nconstexpr std::array embedded{\n")
+set(previous "")
+foreach(entry IN LISTS entries)
+  string(REGEX REPLACE "\\|.*" "" name "${entry}")
+  string(REGEX REPLACE "^[^|]*\\|" "" path "${entry}")
+  if(name STREQUAL previous)
+    message(FATAL_ERROR "Two WGSL files are called ${name}; names must be unique.")
+  endif()
+  set(previous "${name}")
+  # Read as lines of hex so that semicolons and brackets survive CMake's lists.
+  file(READ "${ROOT}/${path}" hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" escaped "${hex}")
+  # Long literals are legal but slow to lex; one line of text per literal.
+  string(REPLACE "\\x0a" "\\x0a\"\n    \"" escaped "${escaped}")
+  string(APPEND body "  EmbeddedFile{\"${name}\", \"${path}\",\n    \"${escaped}\"},\n")
+endforeach()
+string(APPEND body "};\n}  // namespace\n\nstd::span<const EmbeddedFile> embedded_files() { return embedded; }\n\n}  // namespace upsweep\n")
+file(WRITE "${OUTPUT}.new" "${body}")
+file(COPY_FILE "${OUTPUT}.new" "${OUTPUT}" ONLY_IF_DIFFERENT)
+file(REMOVE "${OUTPUT}.new")

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state behind Context, divided by what it keeps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/handle.h"
+#include "upsweep/context.h"
+
+namespace upsweep {
+
+// Waits for futures, where there is an instance to wait with.
+class Waiter {
+ public:
+  void set(WGPUInstance instance, bool can_time) {
+    instance_ = instance;
+    can_time_ = can_time;
+  }
+  // Returns once `done` is true; false if that cannot be waited for.
+  bool wait(WGPUFuture future, const bool& done) const;
+  [[nodiscard]] bool can_wait() const { return instance_ != nullptr; }
+  void process_events() const;
+
+ private:
+  WGPUInstance instance_ = nullptr;
+  bool can_time_ = false;  // the instance has TimedWaitAny
+};
+
+// Collects what goes wrong in the library's own calls between push and pop.
+class ErrorScope {
+ public:
+  ErrorScope(WGPUDevice device, const Waiter& waiter);
+  ErrorScope(const ErrorScope&) = delete;
+  ErrorScope& operator=(const ErrorScope&) = delete;
+  ~ErrorScope();
+  // The first message; empty if all went well.
+  std::string pop();
+
+ private:
+  WGPUDevice device_;
+  const Waiter& waiter_;
+  bool open_ = true;
+};
+
+// Errors that arrive by themselves; shared with callbacks that may outlive the context.
+struct ErrorInbox {
+  std::mutex mutex;
+  std::deque<Error> errors;
+  bool device_lost = false;
+
+  void put(Error error);
+  std::optional<Error> take();
+};
+
+// Bits of binding indices that are bound read_write although the kernel says read, since the dispatch uses other
+// ranges of the same buffer.
+using SharedBindings = std::uint32_t;
+
+struct Pipeline {
+  std::shared_ptr<const Kernel> kernel;
+  SharedBindings shared = 0;
+  std::string text;  // kernel->text, or its variant with shared access
+  BindGroupLayoutHandle layout;
+  PipelineHandle pipeline;
+  bool is_pending = false;  // being created asynchronously
+};
+
+class PipelineCache {
+ public:
+  // Waits for the compiler if the pipeline does not exist yet.
+  Result<const Pipeline*> get(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
+                              SharedBindings shared);
+  void get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
+                 std::function<void(Status)> ready);
+
+ private:
+  Pipeline* find(const Kernel& kernel, SharedBindings shared);
+  std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<Pipeline>>> pipelines_;
+};
+
+// Params and constants by content. Bytes once written are never written again, so recorded commands that were not yet
+// submitted cannot see those of a later recording; a full pool is dropped, and WebGPU keeps what is still referenced.
+class ConstantPool {
+ public:
+  struct Place {
+    WGPUBuffer buffer = nullptr;
+    std::uint64_t offset = 0;
+  };
+  Result<Place> put(Context::Impl& context, std::span<const std::byte> bytes);
+  [[nodiscard]] bool is_full() const { return entry_count_ >= most_entries; }
+  void clear();
+
+ private:
+  static constexpr std::size_t most_entries = 16384;
+  static constexpr std::uint64_t chunk_bytes = 65536;
+  struct Entry {
+    std::vector<std::byte> bytes;
+    Place place;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Entry>> entries_;
+  std::size_t entry_count_ = 0;
+  std::vector<BufferHandle> chunks_;
+  std::uint64_t used_ = chunk_bytes;
+};
+
+struct BoundBuffer {
+  std::uint32_t binding = 0;
+  WGPUBuffer buffer = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  bool operator==(const BoundBuffer&) const = default;
+};
+
+// At most this many bindings a kernel: WebGPU's default is 8 storage buffers, plus params; devices with more are rare.
+struct BoundSet {
+  static constexpr std::size_t most = 16;
+  std::array<BoundBuffer, most> items;
+  std::uint32_t count = 0;
+  bool operator==(const BoundSet& other) const;
+};
+
+class BindGroupCache {
+ public:
+  Result<WGPUBindGroup> get(Context::Impl& context, const Pipeline& pipeline, const BoundSet& bound);
+  void clear();
+
+ private:
+  static constexpr std::size_t most_groups = 4096;
+  struct Entry {
+    WGPUBindGroupLayout layout = nullptr;
+    BoundSet bound;
+    BindGroupHandle group;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Entry>> groups_;
+  std::size_t count_ = 0;
+};
+
+// A cached plan of any shape type: record_x() looks its shape up here instead of planning again.
+struct CachedPlan {
+  CachedPlan() = default;
+  CachedPlan(const CachedPlan&) = delete;
+  CachedPlan& operator=(const CachedPlan&) = delete;
+  virtual ~CachedPlan() = default;
+  Plan plan;
+};
+
+struct PendingSnapshot {
+  DebugSnapshot snapshot;
+  BufferHandle buffer;
+};
+
+struct Context::Impl {
+  InstanceHandle instance;
+  AdapterHandle adapter;
+  DeviceHandle device;
+  QueueHandle queue;
+  Waiter waiter;
+  ContextOptions options;
+  DeviceTraits traits;
+  ProbeReport probe;
+  std::string driver;
+  std::string backend;
+  bool owns_device = false;
+  std::shared_ptr<ErrorInbox> inbox = std::make_shared<ErrorInbox>();
+  std::shared_ptr<const bool> lives = std::make_shared<const bool>(true);
+  ContextStatistics statistics;
+  PipelineCache pipelines;
+  ConstantPool constants;
+  BindGroupCache bind_groups;
+  BufferHandle scratch;
+  std::uint64_t scratch_bytes = 0;
+  std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<CachedPlan>>> plans;
+  std::size_t plan_count = 0;
+  std::vector<PendingSnapshot> snapshots;
+
+  Result<BufferHandle> create_buffer(std::uint64_t size_bytes, WGPUBufferUsage usage, std::string_view label);
+  Status record(RecordTarget target, const Plan& plan, std::span<const Argument> arguments);
+  Status record_dispatch(WGPUComputePassEncoder pass, const Plan& plan, const Dispatch& dispatch,
+                         std::span<const BufferView> views);
+  Status ensure_scratch(std::uint64_t size_bytes);
+  Status snapshot_pass(WGPUCommandEncoder encoder, const Plan& plan, std::uint32_t step);
+  [[nodiscard]] std::uint64_t scratch_offset(const Plan& plan, std::uint32_t slot) const;
+  [[nodiscard]] std::uint64_t scratch_needed(const Plan& plan) const;
+};
+
+Status run_probe(Context& context);
+
+// The cached plan for (shape, tuning, extra), made by `make` when it is new. Key is any value type with == whose
+// hash is given; a hit allocates nothing.
+template <typename Key, typename Make>
+Result<const Plan*> cached_plan(Context::Impl& context, std::uint64_t hash, const Key& key, Make make) {
+  struct Keyed final : CachedPlan {
+    Key key;
+  };
+  auto& bucket = context.plans[hash];
+  for (const auto& cached : bucket) {
+    const auto* keyed = dynamic_cast<const Keyed*>(cached.get());
+    if (keyed != nullptr && keyed->key == key) return &keyed->plan;
+  }
+  auto plan = make();
+  if (!plan) return std::unexpected(plan.error());
+  // Counts that change every frame make new plans: drop them all at times rather than grow for ever.
+  constexpr std::size_t most_plans = 1024;
+  if (context.plan_count >= most_plans) {
+    context.plans.clear();
+    context.plan_count = 0;
+  }
+  auto keyed = std::make_unique<Keyed>();
+  keyed->key = key;
+  keyed->plan = std::move(*plan);
+  ++context.plan_count;
+  ++context.statistics.plans_made;
+  const Plan* result = &keyed->plan;
+  context.plans[hash].push_back(std::move(keyed));
+  return result;
+}
+
+}  // namespace upsweep

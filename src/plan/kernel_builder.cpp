@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/kernel_builder.h"
+
+#include <algorithm>
+#include <format>
+
+#include "plan/embedded.h"
+#include "plan/hash.h"
+#include "plan/wgsl_reader.h"
+
+namespace upsweep {
+
+KernelBuilder::KernelBuilder(std::string name) {
+  kernel_.name = std::move(name);
+  kernel_.entry = "main";
+}
+
+KernelBuilder& KernelBuilder::enable(std::string_view extension) {
+  directives_ += std::format("enable {};\n", extension);
+  if (extension == "subgroups") kernel_.needs_subgroups = true;
+  if (extension == "f16") kernel_.needs_f16 = true;
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::require(std::string_view language_feature) {
+  directives_ += std::format("requires {};\n", language_feature);
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::constant(std::string_view name, std::uint32_t value) {
+  prelude_ += std::format("const {}: u32 = {}u;\n", name, value);
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::alias(std::string_view name, std::string_view type) {
+  // `alias MinMax = MinMax;` would be a redeclaration.
+  if (name != type) prelude_ += std::format("alias {} = {};\n", name, type);
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
+  if (text.empty()) return *this;
+  const bool known = std::ranges::any_of(caller_, [&](const Piece& piece) { return piece.text == text; });
+  if (!known) caller_.push_back({std::move(origin), std::string(text)});
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::generated(std::string origin, std::string_view text) {
+  if (!text.empty()) pieces_.push_back({std::move(origin), std::string(text)});
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::part(std::string_view file) {
+  const bool known = std::ranges::any_of(pieces_, [&](const Piece& piece) { return piece.origin == file; });
+  if (known) return *this;
+  auto text = wgsl_file(file);
+  if (!text) {
+    missing_ = file;
+    return *this;
+  }
+  pieces_.push_back({std::string(file), std::move(*text)});
+  return *this;
+}
+
+KernelBuilder& KernelBuilder::workgroup(std::uint32_t size, std::uint32_t workgroup_bytes) {
+  kernel_.workgroup_size = size;
+  kernel_.workgroup_bytes = workgroup_bytes;
+  return constant("WORKGROUP_SIZE", size);
+}
+
+Result<std::shared_ptr<const Kernel>> KernelBuilder::build() && {
+  if (!missing_.empty()) {
+    return fail(ErrorKind::internal,
+                std::format("Kernel {} names a part that does not exist: {}.", kernel_.name, missing_));
+  }
+  std::string& text = kernel_.text;
+  std::uint32_t line = 1;
+  const auto append = [&](std::string_view origin, std::string_view piece) {
+    if (piece.empty()) return;
+    kernel_.lines.push_back({line, std::string(origin)});
+    text += piece;
+    if (!piece.ends_with('\n')) text += '\n';
+    line += static_cast<std::uint32_t>(std::ranges::count(piece, '\n')) + (piece.ends_with('\n') ? 0 : 1);
+  };
+  append("directives", directives_);
+  append("prelude", prelude_);
+  for (const Piece& piece : caller_) append(piece.origin, piece.text);
+  for (const Piece& piece : pieces_) append(piece.origin, piece.text);
+
+  auto interface = read_wgsl_interface(text);
+  if (!interface) return with_context(interface.error(), std::format("assembling kernel {}", kernel_.name));
+  kernel_.bindings = std::move(interface->bindings);
+  kernel_.params = std::move(interface->params);
+  kernel_.text_hash = hash_bytes(text);
+  return std::make_shared<const Kernel>(std::move(kernel_));
+}
+
+}  // namespace upsweep

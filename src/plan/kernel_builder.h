@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assembles a kernel: directives, then a prelude of constants and aliases, the caller's text, one-line adapters, shared
+// parts, the kernel file. WGSL lets names be used before they are declared, so no template engine is needed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/plan.h"
+
+namespace upsweep {
+
+class KernelBuilder {
+ public:
+  // `name` labels the pipeline. The entry point is `main`, declared by one of the entry.*.wgsl parts.
+  explicit KernelBuilder(std::string name);
+
+  KernelBuilder& enable(std::string_view extension);          // "enable subgroups;"
+  KernelBuilder& require(std::string_view language_feature);  // "requires subgroup_id;"
+  KernelBuilder& constant(std::string_view name, std::uint32_t value);
+  KernelBuilder& alias(std::string_view name, std::string_view type);
+  // Text that the caller wrote, named in messages by `origin`. Repeated texts are taken once.
+  KernelBuilder& caller_text(std::string origin, std::string_view text);
+  // Text that a planner made: adapters, unrolled loops.
+  KernelBuilder& generated(std::string origin, std::string_view text);
+  // An embedded file, taken once.
+  KernelBuilder& part(std::string_view file);
+  KernelBuilder& workgroup(std::uint32_t size, std::uint32_t workgroup_bytes);
+
+  Result<std::shared_ptr<const Kernel>> build() &&;
+
+ private:
+  struct Piece {
+    std::string origin;
+    std::string text;
+  };
+  Kernel kernel_;
+  std::string directives_;
+  std::string prelude_;
+  std::vector<Piece> caller_;
+  std::vector<Piece> pieces_;
+  std::string missing_;  // a part that does not exist
+};
+
+}  // namespace upsweep

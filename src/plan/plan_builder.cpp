@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <format>
+
+#include "plan/grid.h"
+
+namespace upsweep {
+
+PlanBuilder::PlanBuilder(std::string name, const DeviceTraits& traits) : traits_(traits) {
+  plan_.name = std::move(name);
+}
+
+SlotId PlanBuilder::argument(std::string name, std::uint64_t size_bytes, std::uint32_t stride_bytes, bool is_written) {
+  plan_.arguments.push_back({std::move(name), size_bytes, stride_bytes, is_written});
+  return {SlotKind::argument, static_cast<std::uint32_t>(plan_.arguments.size() - 1)};
+}
+
+SlotId PlanBuilder::scratch(std::string name, std::uint64_t size_bytes) {
+  // Bound as arrays of up to 16-byte elements: a multiple of 16 is never too short for the last one.
+  const std::uint64_t size = align_up(std::max<std::uint64_t>(size_bytes, 16), 16);
+  plan_.scratch.push_back({.name = std::move(name), .size_bytes = size, .first_step = ~0u});
+  return {SlotKind::scratch, static_cast<std::uint32_t>(plan_.scratch.size() - 1)};
+}
+
+SlotId PlanBuilder::constant(std::span<const std::byte> bytes) {
+  std::vector<std::byte> padded(bytes.begin(), bytes.end());
+  padded.resize(align_up(std::max<std::uint64_t>(bytes.size(), 16), 16));
+  plan_.constants.push_back(std::move(padded));
+  return {SlotKind::constant, static_cast<std::uint32_t>(plan_.constants.size() - 1)};
+}
+
+void PlanBuilder::note(std::string text) { plan_.notes.push_back(std::move(text)); }
+
+void PlanBuilder::least_bytes(std::uint64_t bytes) { plan_.least_bytes = bytes; }
+
+void PlanBuilder::dispatch(Step step) {
+  if (!status_) return;
+  const std::string kernel_name = step.kernel ? step.kernel->name : "?";
+  if (const Status added = add(std::move(step)); !added) {
+    status_ = with_context(
+        added.error(), std::format("planning pass {} ({}) of {}", plan_.dispatches.size(), kernel_name, plan_.name));
+  }
+}
+
+std::uint64_t PlanBuilder::slot_size(SlotId slot) const {
+  switch (slot.kind) {
+    case SlotKind::argument: return plan_.arguments[slot.index].size_bytes;
+    case SlotKind::scratch: return plan_.scratch[slot.index].size_bytes;
+    case SlotKind::constant: return plan_.constants[slot.index].size();
+  }
+  return 0;
+}
+
+Status PlanBuilder::add(Step&& step) {
+  const Kernel& kernel = *step.kernel;
+  if (kernel.workgroup_size > traits_.max_workgroup_size) {
+    return fail(ErrorKind::unsupported, std::format("A workgroup of {} threads is larger than the device's limit ({}).",
+                                                    kernel.workgroup_size, traits_.max_workgroup_size));
+  }
+  if (kernel.workgroup_bytes > traits_.max_workgroup_bytes) {
+    return fail(ErrorKind::unsupported,
+                std::format("Workgroup memory of {} bytes is larger than the device's limit ({}).",
+                            kernel.workgroup_bytes, traits_.max_workgroup_bytes));
+  }
+  if (kernel.needs_subgroups && !traits_.subgroups) {
+    return fail(ErrorKind::unsupported, "The kernel needs the feature subgroups, which the device does not have.");
+  }
+  if (kernel.needs_f16 && !traits_.f16) {
+    return fail(ErrorKind::unsupported, "f16 items need the feature shader-f16, which the device does not have.");
+  }
+  const auto storage_count =
+      std::ranges::count_if(kernel.bindings, [](const KernelBinding& b) { return b.kind != BindingKind::uniform; });
+  if (static_cast<std::uint32_t>(storage_count) > traits_.max_storage_buffers) {
+    return fail(ErrorKind::unsupported, std::format("{} storage buffers are more than the device's limit ({}).",
+                                                    storage_count, traits_.max_storage_buffers));
+  }
+
+  Dispatch dispatch;
+  dispatch.kernel = step.kernel;
+  dispatch.reason = std::move(step.reason);
+  dispatch.bytes_read = step.bytes_read;
+  dispatch.bytes_written = step.bytes_written;
+  if (step.grid) {
+    dispatch.grid = *step.grid;
+  } else {
+    const auto grid = fold_grid(step.workgroup_count, traits_);
+    if (!grid) {
+      return fail(ErrorKind::unsupported, std::format("{} workgroups do not fit into three dimensions of at most {}.",
+                                                      step.workgroup_count, traits_.max_workgroups_per_dimension));
+    }
+    dispatch.grid = *grid;
+  }
+
+  dispatch.params.resize(kernel.params.size() * 4);
+  for (std::size_t field = 0; field < kernel.params.size(); ++field) {
+    const std::string& name = kernel.params[field];
+    const auto given = std::ranges::find(step.params, name, &Param::name);
+    const bool is_patched =
+        std::ranges::any_of(step.bindings, [&](const Binding& b) { return b.first_item_field == name; });
+    std::uint32_t value = 0;
+    if (given != step.params.end()) {
+      value = given->value;
+    } else if (name == "grid_width") {
+      value = dispatch.grid.x;
+    } else if (name == "grid_height") {
+      value = dispatch.grid.y;
+    } else if (!is_patched) {
+      return fail(ErrorKind::internal, std::format("Params field {} has no value.", name));
+    }
+    std::memcpy(dispatch.params.data() + field * 4, &value, 4);
+  }
+  for (const Param& param : step.params) {
+    if (std::ranges::find(kernel.params, param.name) == kernel.params.end()) {
+      return fail(ErrorKind::internal, std::format("The kernel has no params field {}.", param.name));
+    }
+  }
+
+  for (const Binding& binding : step.bindings) {
+    if (const Status added = add_binding(binding, dispatch); !added) return added;
+  }
+  for (const KernelBinding& wanted : kernel.bindings) {
+    if (wanted.kind == BindingKind::uniform) continue;
+    const auto count = std::ranges::count(dispatch.bindings, wanted.index, &BoundRange::binding);
+    if (count != 1) {
+      return fail(ErrorKind::internal, std::format("Binding {} is given {} times.", wanted.name, count));
+    }
+  }
+  if (dispatch.grid.indirect && dispatch.grid.indirect->kind == SlotKind::scratch) {
+    ScratchSlot& slot = plan_.scratch[dispatch.grid.indirect->index];
+    slot.first_step = std::min(slot.first_step, static_cast<std::uint32_t>(plan_.dispatches.size()));
+    slot.last_step = static_cast<std::uint32_t>(plan_.dispatches.size());
+  }
+  plan_.dispatches.push_back(std::move(dispatch));
+  return {};
+}
+
+Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
+  const Kernel& kernel = *dispatch.kernel;
+  const KernelBinding* variable = kernel.find_binding(binding.name);
+  if (variable == nullptr || variable->kind == BindingKind::uniform) {
+    return fail(ErrorKind::internal, std::format("The kernel has no storage binding {}.", binding.name));
+  }
+  // One buffer bound as read and as read_write in one dispatch is refused by WebGPU, and scratch is one buffer.
+  if (binding.slot.kind == SlotKind::scratch && variable->kind != BindingKind::storage_read_write) {
+    return fail(ErrorKind::internal,
+                std::format("Scratch may be bound to read_write variables only, not to {}.", binding.name));
+  }
+  BoundRange range;
+  range.binding = variable->index;
+  range.slot = binding.slot;
+  range.offset_bytes = binding.offset_bytes;
+  const std::uint64_t whole = slot_size(binding.slot);
+  range.size_bytes = binding.size_bytes != 0 ? binding.size_bytes : whole - std::min(whole, binding.offset_bytes);
+  if (range.size_bytes == 0 || range.offset_bytes + range.size_bytes > whole) {
+    return fail(ErrorKind::internal, std::format("Range {}+{} of binding {} does not fit into its slot of {} bytes.",
+                                                 range.offset_bytes, range.size_bytes, binding.name, whole));
+  }
+  if (range.size_bytes > traits_.max_binding_bytes) {
+    return fail(ErrorKind::unsupported,
+                std::format("{} of {} bytes is larger than the device's limit of one binding ({} bytes).", binding.name,
+                            range.size_bytes, traits_.max_binding_bytes));
+  }
+  if (!binding.first_item_field.empty()) {
+    const auto field = std::ranges::find(kernel.params, binding.first_item_field);
+    if (field == kernel.params.end() || binding.slot.kind != SlotKind::argument) {
+      return fail(ErrorKind::internal, std::format("Binding {} cannot report its first item in {}.", binding.name,
+                                                   binding.first_item_field));
+    }
+    range.first_item_field = static_cast<std::uint32_t>(field - kernel.params.begin());
+  } else if (range.offset_bytes % traits_.offset_alignment != 0) {
+    return fail(ErrorKind::internal,
+                std::format("Offset {} of binding {} is not aligned.", range.offset_bytes, binding.name));
+  }
+  if (binding.slot.kind == SlotKind::scratch) {
+    ScratchSlot& slot = plan_.scratch[binding.slot.index];
+    const auto step = static_cast<std::uint32_t>(plan_.dispatches.size());
+    slot.first_step = std::min(slot.first_step, step);
+    slot.last_step = std::max(slot.last_step, step);
+  }
+  if (binding.slot.kind == SlotKind::argument && variable->kind == BindingKind::storage_read_write) {
+    plan_.arguments[binding.slot.index].is_written = true;
+  }
+  dispatch.bindings.push_back(range);
+  return {};
+}
+
+Result<Plan> PlanBuilder::finish() && {
+  if (!status_) return std::unexpected(status_.error());
+  plan_.scratch_bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment);
+  if (plan_.scratch_bytes > traits_.max_buffer_bytes) {
+    return fail(ErrorKind::unsupported,
+                std::format("{} needs {} bytes of scratch, more than the device's largest buffer ({} bytes).",
+                            plan_.name, plan_.scratch_bytes, traits_.max_buffer_bytes));
+  }
+  return std::move(plan_);
+}
+
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    ScratchSlot& slot = slots[i];
+    std::uint64_t offset = 0;
+    // First fit: move past every placed slot that lives at the same time, until nothing overlaps.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t j = 0; j < i; ++j) {
+        const ScratchSlot& other = slots[j];
+        const bool lives_meet = slot.first_step <= other.last_step && other.first_step <= slot.last_step;
+        const bool bytes_meet =
+            offset < other.offset_bytes + other.size_bytes && other.offset_bytes < offset + slot.size_bytes;
+        if (lives_meet && bytes_meet) {
+          offset = align_up(other.offset_bytes + other.size_bytes, alignment);
+          moved = true;
+        }
+      }
+    }
+    slot.offset_bytes = offset;
+    total = std::max(total, offset + slot.size_bytes);
+  }
+  return total;
+}
+
+}  // namespace upsweep

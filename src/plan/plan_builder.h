@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only way to make a Plan. Checks names, sizes and limits as it goes, so that a plan that exists can be recorded.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/device_traits.h"
+#include "upsweep/plan.h"
+
+namespace upsweep {
+
+class PlanBuilder {
+ public:
+  struct Binding {
+    std::string_view name;  // of the variable in the kernel
+    SlotId slot;
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t size_bytes = 0;  // 0: to the end of the slot
+    // Params field that receives the items between the aligned offset and the wanted one; argument slots only.
+    std::string_view first_item_field = {};
+  };
+  struct Param {
+    std::string_view name;
+    std::uint32_t value = 0;
+  };
+  struct Step {
+    std::shared_ptr<const Kernel> kernel;
+    std::uint64_t workgroup_count = 0;  // folded; the kernel's params grid_width and grid_height are filled in
+    std::optional<Grid> grid = {};      // instead of workgroup_count: an indirect grid
+    std::vector<Binding> bindings;
+    std::vector<Param> params;
+    std::string reason;
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+  };
+
+  PlanBuilder(std::string name, const DeviceTraits& traits);
+
+  SlotId argument(std::string name, std::uint64_t size_bytes, std::uint32_t stride_bytes, bool is_written = false);
+  SlotId scratch(std::string name, std::uint64_t size_bytes);
+  SlotId constant(std::span<const std::byte> bytes);
+  void note(std::string text);
+  void least_bytes(std::uint64_t bytes);
+  void dispatch(Step step);
+
+  // The first error that any step met, or the plan with its scratch laid out.
+  Result<Plan> finish() &&;
+
+ private:
+  Status add(Step&& step);
+  Status add_binding(const Binding& binding, Dispatch& dispatch);
+  std::uint64_t slot_size(SlotId slot) const;
+
+  DeviceTraits traits_;
+  Plan plan_;
+  Status status_;
+};
+
+// Offsets for the slots: slots whose [first_step, last_step] do not meet may share bytes. Returns the total.
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment);
+
+}  // namespace upsweep

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/subgroup_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <format>
+
+namespace upsweep {
+namespace {
+
+// Devices have been seen to run narrower subgroups than they report, so arrays are sized for the narrowest there is.
+constexpr std::uint32_t narrowest_subgroup = 4;
+
+}  // namespace
+
+FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
+                          bool may_use_subgroups) {
+  if (!op.commutative) return FoldPath::ordered;
+  if (!may_use_subgroups) return FoldPath::tree;
+  if (traits.emulated_subgroup_size != 0) {
+    return traits.emulated_subgroup_size <= workgroup_size ? FoldPath::subgroup_emulated : FoldPath::tree;
+  }
+  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index)) return FoldPath::tree;
+  if (!op.subgroup_builtin.empty()) return FoldPath::subgroup_builtin;
+  // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
+  const bool whole_subgroups = traits.subgroup_max_size != 0 && workgroup_size % traits.subgroup_max_size == 0;
+  return op.may_shuffle && whole_subgroups ? FoldPath::subgroup_shuffle : FoldPath::tree;
+}
+
+std::string to_string(FoldPath path, const LoweredOperator& op) {
+  switch (path) {
+    case FoldPath::tree: return "tree in workgroup memory";
+    case FoldPath::ordered: return "tree in item order in workgroup memory";
+    case FoldPath::subgroup_builtin: return op.subgroup_builtin + " and one barrier";
+    case FoldPath::subgroup_shuffle: return "subgroup shuffles and one barrier";
+    case FoldPath::subgroup_emulated: return "emulated subgroups";
+  }
+  return "?";
+}
+
+void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, const DeviceTraits& traits,
+              std::uint32_t workgroup_size) {
+  const std::uint32_t slots = std::max(1u, workgroup_size / narrowest_subgroup);
+  std::uint32_t values = workgroup_size;
+  if (path == FoldPath::subgroup_emulated) {
+    values += slots;
+  } else if (uses_subgroups(path)) {
+    values = slots;
+    builder.enable("subgroups");
+    if (traits.subgroup_id_builtin) builder.require("subgroup_id");
+  }
+  builder.workgroup(workgroup_size, values * op.accumulator_bytes);
+  builder.part("thread.wgsl");
+  switch (path) {
+    case FoldPath::tree:
+    case FoldPath::ordered:
+      builder.part("entry.plain.wgsl");
+      builder.part(path == FoldPath::tree ? "workgroup_reduce.tree.wgsl" : "workgroup_reduce.ordered.wgsl");
+      return;
+    case FoldPath::subgroup_emulated:
+      builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
+      builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
+      builder.part("entry.emulated.wgsl");
+      builder.part("subgroup_fold.emulated.wgsl");
+      break;
+    case FoldPath::subgroup_builtin:
+      builder.generated("adapters",
+                        std::format("fn subgroup_fold(value: Accumulator, thread: Thread) -> Accumulator {{ return "
+                                    "{}(value); }}\n",
+                                    op.subgroup_builtin));
+      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
+      break;
+    case FoldPath::subgroup_shuffle:
+      builder.part("subgroup_fold.shuffle.wgsl");
+      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
+      break;
+  }
+  builder.constant("SUBGROUP_SLOTS", slots);
+  builder.part("workgroup_reduce.subgroup.wgsl");
+}
+
+std::uint32_t fold_depth(FoldPath path, const DeviceTraits& traits, std::uint32_t workgroup_size) {
+  const auto log2 = [](std::uint32_t n) { return static_cast<std::uint32_t>(std::bit_width(n) - 1); };
+  if (!uses_subgroups(path)) return log2(workgroup_size);
+  const std::uint32_t size = path == FoldPath::subgroup_emulated
+                                 ? traits.emulated_subgroup_size
+                                 : std::max(traits.subgroup_min_size, narrowest_subgroup);
+  return log2(size) + std::max(1u, workgroup_size / size);
+}
+
+}  // namespace upsweep

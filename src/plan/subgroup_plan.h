@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which subgroup variant a workgroup fold may use on a device, and the parts that make it.
+#pragma once
+
+#include <string>
+
+#include "plan/kernel_builder.h"
+#include "plan/lowering.h"
+#include "upsweep/device_traits.h"
+
+namespace upsweep {
+
+enum class FoldPath : std::uint8_t { tree, ordered, subgroup_builtin, subgroup_shuffle, subgroup_emulated };
+
+inline bool uses_subgroups(FoldPath path) { return path != FoldPath::tree && path != FoldPath::ordered; }
+
+// The fastest path that is right for the operator on the device, for a workgroup of `workgroup_size` threads.
+FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
+                          bool may_use_subgroups);
+
+// "subgroupAdd", "workgroup memory", ... for explain.
+std::string to_string(FoldPath path, const LoweredOperator& op);
+
+// Adds the entry point and workgroup_reduce() with what they need. Call before the kernel's own parts: directives
+// come first. Sets the workgroup size and the workgroup memory.
+void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, const DeviceTraits& traits,
+              std::uint32_t workgroup_size);
+
+// Roundings on the longest way through workgroup_reduce().
+std::uint32_t fold_depth(FoldPath path, const DeviceTraits& traits, std::uint32_t workgroup_size);
+
+}  // namespace upsweep

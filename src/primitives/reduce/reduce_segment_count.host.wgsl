@@ -1,0 +1,1 @@
+fn segment_count() -> u32 { return params.segment_count; }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <format>
+
+#include "plan/lowering.h"
+#include "upsweep/reduce.h"
+
+namespace upsweep {
+
+std::string to_string(const ReduceTuning& tuning) {
+  return std::format(
+      "{} threads x {} {}{}, at most {} workgroups, chains of at most {} tiles, one workgroup up to {} items",
+      tuning.workgroup_size, tuning.units_per_thread, tuning.use_vectors ? "vectors" : "items",
+      tuning.use_subgroups ? "" : ", no subgroups", tuning.max_workgroups, tuning.longest_chain,
+      tuning.single_pass_items);
+}
+
+ReduceTuning select_reduce_tuning(const ReduceShape& shape, const DeviceTraits& traits) {
+  ReduceTuning tuning;
+  const auto lowered = lower_operator(shape.combine, shape.value.value_or(shape.input), nullptr);
+  const std::uint32_t accumulator_bytes = lowered ? lowered->accumulator_bytes : 4;
+  // Large elements: fewer threads, so that one value a thread fits into workgroup memory.
+  const std::uint32_t fitting = std::bit_floor(std::max(1u, traits.max_workgroup_bytes / accumulator_bytes));
+  tuning.workgroup_size = std::min({tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size), fitting});
+  // Loads in flight are counted in bytes: 128 a thread.
+  const std::uint32_t item_bytes = shape.input.stride_bytes;
+  tuning.units_per_thread = std::clamp(128 / std::max(16u, item_bytes), 1u, 8u);
+  return tuning;
+}
+
+}  // namespace upsweep
