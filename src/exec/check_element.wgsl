@@ -7,6 +7,6 @@ struct CheckParams {
 @group(0) @binding(1) var<storage, read_write> items: array<Element>;
 @group(0) @binding(2) var<storage, read_write> output: array<u32>;
 
-fn run(workgroup: vec3u, thread: Thread) {
+fn run(workgroup: Workgroup, thread: Thread) {
   output[0] = arrayLength(&items) + params.unused;
 }

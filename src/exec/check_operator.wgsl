@@ -12,7 +12,7 @@ fn sample(index: u32) -> Accumulator {
   return import_value(item_value(samples[index]), index);
 }
 
-fn run(workgroup: vec3u, thread: Thread) {
+fn run(workgroup: Workgroup, thread: Thread) {
   if (thread.index >= params.triple_count) { return; }
   let a = sample(thread.index * 3u);
   let b = sample(thread.index * 3u + 1u);

@@ -12,7 +12,7 @@ struct ProbeParams {
 var<workgroup> counter: atomic<u32>;
 var<workgroup> wrong: atomic<u32>;
 
-fn run(workgroup: vec3u, thread: Thread) {
+fn run(workgroup: Workgroup, thread: Thread) {
   if (thread.index == 0u) {
     atomicStore(&counter, 0u);
     atomicStore(&wrong, 0u);

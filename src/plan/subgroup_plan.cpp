@@ -64,10 +64,12 @@ void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, 
       builder.part("subgroup_fold.emulated.wgsl");
       break;
     case FoldPath::subgroup_builtin:
-      builder.generated("adapters",
-                        std::format("fn subgroup_fold(value: Accumulator, thread: Thread) -> Accumulator {{ return "
-                                    "{}(value); }}\n",
-                                    op.subgroup_builtin));
+      builder.generated(
+          "adapters",
+          std::format(
+              "fn subgroup_fold(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {{ return "
+              "{}(value); }}\n",
+              op.subgroup_builtin));
       builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
       break;
     case FoldPath::subgroup_shuffle:

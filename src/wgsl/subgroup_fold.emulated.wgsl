@@ -1,7 +1,7 @@
 // Tests only: the fold of a subgroup in workgroup memory, for widths that no device at hand has.
 var<workgroup> emulated_values: array<Accumulator, WORKGROUP_SIZE>;
 
-fn subgroup_fold(value: Accumulator, thread: Thread) -> Accumulator {
+fn subgroup_fold(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
   workgroupBarrier();  // an earlier call has been read
   emulated_values[thread.subgroup * EMULATED_SIZE + thread.lane] = value;
   workgroupBarrier();  // every lane has stored

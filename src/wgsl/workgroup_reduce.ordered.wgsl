@@ -2,7 +2,7 @@
 // Barrier before reuse: a second call needs a workgroupBarrier() after the first.
 var<workgroup> reduce_values: array<Accumulator, WORKGROUP_SIZE>;
 
-fn workgroup_reduce(value: Accumulator, thread: Thread) -> Accumulator {
+fn workgroup_reduce(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
   reduce_values[thread.index] = value;
   for (var stride = 1u; stride < WORKGROUP_SIZE; stride *= 2u) {
     workgroupBarrier();  // the level below is complete

@@ -3,8 +3,8 @@
 // Barrier before reuse: a second call needs a workgroupBarrier() after the first.
 var<workgroup> subgroup_values: array<Accumulator, SUBGROUP_SLOTS>;
 
-fn workgroup_reduce(value: Accumulator, thread: Thread) -> Accumulator {
-  let folded = subgroup_fold(value, thread);
+fn workgroup_reduce(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
+  let folded = subgroup_fold(value, thread, workgroup);
   if (thread.lane == 0u) {
     subgroup_values[thread.subgroup] = folded;
   }
@@ -13,7 +13,7 @@ fn workgroup_reduce(value: Accumulator, thread: Thread) -> Accumulator {
   if (thread.index == 0u) {
     // In the order of the numbers, so that float sums repeat from run to run.
     total = subgroup_values[0];
-    for (var other = 1u; other < thread.subgroup_count; other++) {
+    for (var other = 1u; other < workgroup.subgroup_count; other++) {
       total = combine(total, subgroup_values[other]);
     }
   }

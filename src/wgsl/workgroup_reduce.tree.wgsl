@@ -2,7 +2,7 @@
 // Barrier before reuse: a second call needs a workgroupBarrier() after the first.
 var<workgroup> reduce_values: array<Accumulator, WORKGROUP_SIZE>;
 
-fn workgroup_reduce(value: Accumulator, thread: Thread) -> Accumulator {
+fn workgroup_reduce(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
   reduce_values[thread.index] = value;
   // The stride starts at half the size: neighbours read neighbours, so no two threads meet in a bank.
   for (var stride = WORKGROUP_SIZE / 2u; stride > 0u; stride /= 2u) {

@@ -26,8 +26,8 @@ const SEGMENTS_PER_TILE = WORKGROUP_SIZE / SEGMENT_THREADS;
 
 var<workgroup> segment_values: array<Accumulator, WORKGROUP_SIZE>;
 
-fn run(workgroup: vec3u, thread: Thread) {
-  let tile = tile_index(workgroup, params.grid_width, params.grid_height);
+fn run(workgroup: Workgroup, thread: Thread) {
+  let tile = tile_index(workgroup.id, params.grid_width, params.grid_height);
   let segment = tile * SEGMENTS_PER_TILE + thread.index / SEGMENT_THREADS;
   let is_real = segment < segment_count();
 

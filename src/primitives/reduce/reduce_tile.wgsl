@@ -23,8 +23,8 @@ struct ReduceParams {
 
 @group(0) @binding(0) var<uniform> params: ReduceParams;
 
-fn run(workgroup: vec3u, thread: Thread) {
-  let chunk = tile_index(workgroup, params.grid_width, params.grid_height);
+fn run(workgroup: Workgroup, thread: Thread) {
+  let chunk = tile_index(workgroup.id, params.grid_width, params.grid_height);
   let row = chunk / params.chunks_per_row;
   let length = row_length();
   let is_real = row < row_count();
@@ -37,7 +37,7 @@ fn run(workgroup: vec3u, thread: Thread) {
   range.begin = max(range.origin, range.row_first);
   range.end = select(0u, min(range.origin + params.chunk_items, range.row_first + length), is_real);
 
-  let total = workgroup_reduce(fold_range(range, thread), thread);
+  let total = workgroup_reduce(fold_range(range, thread), thread, workgroup);
   if (thread.index == 0u && is_real) {
     store_total(params.output_first + chunk, total);
   }
