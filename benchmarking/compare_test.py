@@ -92,6 +92,10 @@ class JoinTest(unittest.TestCase):
         ours = report(result(median=2.0, step="a"), result(median=1.0, step="b"))
         self.assertEqual(only_row(ours, report(result()))["ours by"], "call/b")
 
+    def test_the_host_represents_nobody(self):
+        ours = report(result(median=2.0), result(median=0.1, step="cpu"))
+        self.assertEqual(only_row(ours, report(result()))["ours by"], "call/library")
+
     def test_types_and_sizes_stay_apart_and_sizes_ascend(self):
         entries = [result(items=n, type=t) for t in ("u32", "f32") for n in (1000, 64, 1 << 20)]
         joined, _, _ = compare.tables(report(*entries), report(*entries))

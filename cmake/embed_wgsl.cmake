@@ -1,5 +1,8 @@
 # Writes OUTPUT, a C++ file with the text of every .wgsl file in FILES (a ;-list relative to ROOT), sorted by name.
-# Run as: cmake -DROOT=... -DFILES="..." -DOUTPUT=... -P embed_wgsl.cmake
+# Run as: cmake -DROOT=... -DFILES="..." -DOUTPUT=... [-DFUNCTION=embedded_files] -P embed_wgsl.cmake
+if(NOT DEFINED FUNCTION)
+  set(FUNCTION embedded_files)
+endif()
 set(entries "")
 foreach(path IN LISTS FILES)
   get_filename_component(name "${path}" NAME)
@@ -22,7 +25,7 @@ foreach(entry IN LISTS entries)
   string(REPLACE "\\x0a" "\\x0a\"\n    \"" escaped "${escaped}")
   string(APPEND body "  EmbeddedFile{\"${name}\", \"${path}\",\n    \"${escaped}\"},\n")
 endforeach()
-string(APPEND body "};\n}  // namespace\n\nstd::span<const EmbeddedFile> embedded_files() { return embedded; }\n\n}  // namespace upsweep\n")
+string(APPEND body "};\n}  // namespace\n\nstd::span<const EmbeddedFile> ${FUNCTION}() { return embedded; }\n\n}  // namespace upsweep\n")
 file(WRITE "${OUTPUT}.new" "${body}")
 file(COPY_FILE "${OUTPUT}.new" "${OUTPUT}" ONLY_IF_DIFFERENT)
 file(REMOVE "${OUTPUT}.new")

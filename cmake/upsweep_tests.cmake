@@ -35,13 +35,16 @@ function(upsweep_plan_test name)
   target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name}_test PRIVATE UPSWEEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(EMSCRIPTEN)
+    # Tests index their small arrays with 64-bit numbers; size_t has 32 bits here.
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Wno-shorten-64-to-32)
     target_link_options(${name}_test PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sSTACK_SIZE=1MB -sEXIT_RUNTIME=1)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
-# Runs once per adapter. Each run goes through all profiles (testing/gpu_test.h).
+# Runs once per adapter, and once more on lavapipe under the Vulkan validation layer. Each run goes through all profiles
+# (testing/gpu_test.h).
 function(upsweep_gpu_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE upsweep upsweep_flags upsweep_testing dawn::webgpu_dawn GTest::gtest GTest::gmock)
@@ -52,4 +55,15 @@ function(upsweep_gpu_test name)
     set_tests_properties(${name}.${adapter} PROPERTIES TIMEOUT 900 LABELS gpu
       ENVIRONMENT "VK_DRIVER_FILES=${UPSWEEP_${upper}_ICD};UPSWEEP_EXPECT_ADAPTER=${adapter}")
   endforeach()
+  upsweep_validated_test(${name}.lavapipe_validated ${name}_test nothing)
+endfunction()
+
+# Passes if the program passes and the validation layer reports EXPECT: nothing, or an error.
+function(upsweep_validated_test name program expect)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${program}>" -DEXPECT=${expect}
+    "-DSETTINGS=${CMAKE_CURRENT_BINARY_DIR}/${name}.layer_settings.txt"
+    -P "${PROJECT_SOURCE_DIR}/cmake/run_validated.cmake")
+  # Suites called Memory measure over many submits: the layer only makes them slow.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gpu
+    ENVIRONMENT "VK_DRIVER_FILES=${UPSWEEP_LAVAPIPE_ICD};UPSWEEP_EXPECT_ADAPTER=lavapipe;GTEST_FILTER=-Memory.*")
 endfunction()

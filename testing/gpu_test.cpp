@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testing/gpu_test.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cctype>
@@ -21,6 +23,19 @@ std::unique_ptr<Context>& shared_context() {
 DeviceTraits& shared_traits() {
   static DeviceTraits traits;
   return traits;
+}
+
+// Drivers stay loaded to the end: what an unloaded one still holds in its static variables looks like a leak.
+void pin_drivers() {
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void*) {
+        const std::string_view name = info->dlpi_name;
+        if (name.contains("libvulkan_") || name.contains("libvk_")) {
+          (void)dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+        }
+        return 0;
+      },
+      nullptr);
 }
 
 }  // namespace
@@ -108,7 +123,7 @@ void GpuTest::TearDown() {
 std::optional<ReduceTuning> GpuTest::reduce_tuning() const {
   if (!is_tiny()) return std::nullopt;
   return ReduceTuning{
-      .workgroup_size = 4, .units_per_thread = 2, .max_workgroups = 64, .longest_chain = 3, .single_pass_items = 8};
+      .workgroup_size = 4, .units_per_thread = 2, .max_workgroups = 64, .longest_chain = 3, .one_workgroup_items = 8};
 }
 
 }  // namespace upsweep::testing
@@ -133,6 +148,7 @@ int main(int argc, char** argv) {
         return 1;
       }
     }
+    upsweep::testing::pin_drivers();
     upsweep::testing::shared_traits() = (*context)->traits();
     upsweep::testing::shared_context() = std::move(*context);
   }

@@ -120,7 +120,8 @@ class Context {
 
   /// Creates the plan's pipelines, so that the first `record` does not. Waits for the compiler.
   [[nodiscard]] Status prepare(const Plan& plan);
-  /// Starts to create them and returns. `ready` is called once, from `poll`, `wait` or the device's own processing.
+  /// Starts to create them and returns. `ready` is called once, from `poll`, `wait`, the device's
+  /// own processing or the context's destructor (with an error).
   void prepare_async(const Plan& plan, std::function<void(Status)> ready);
 
   /// Records every dispatch of the plan. Views are checked against the plan (size, alignment, overlap) before anything

@@ -32,6 +32,10 @@ struct DeviceTraits {
   std::uint32_t emulated_subgroup_size = 0;
   std::uint32_t emulated_subgroup_seed = 0;
 
+  /// Tests only: chunk numbers c with c % n = 1 are never published in single-pass plans (0: all are), as if their
+  /// workgroups stalled.
+  std::uint32_t test_hidden_chunks = 0;
+
   std::string adapter;         ///< Human-readable name; planners do not look at it.
   std::string adapter_vendor;  ///< "nvidia", "amd", "mesa", ... as WebGPU reports it; tunings may.
   bool is_cpu = false;         ///< A software adapter.

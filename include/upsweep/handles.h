@@ -3,6 +3,7 @@
 // so the headers of this library need no WebGPU SDK in the include path.
 #pragma once
 
+// NOLINTBEGIN(modernize-use-using)
 typedef struct WGPUAdapterImpl* WGPUAdapter;
 typedef struct WGPUBufferImpl* WGPUBuffer;
 typedef struct WGPUCommandEncoderImpl* WGPUCommandEncoder;
@@ -10,3 +11,4 @@ typedef struct WGPUComputePassEncoderImpl* WGPUComputePassEncoder;
 typedef struct WGPUDeviceImpl* WGPUDevice;
 typedef struct WGPUInstanceImpl* WGPUInstance;
 typedef struct WGPUQueueImpl* WGPUQueue;
+// NOLINTEND(modernize-use-using)

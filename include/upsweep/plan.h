@@ -48,8 +48,9 @@ struct Kernel {
   [[nodiscard]] const KernelBinding* find_binding(std::string_view binding_name) const;
 };
 
-/// A buffer that a dispatch uses: given by the caller, owned by the plan, or constant bytes of the plan.
-enum class SlotKind : std::uint8_t { argument, scratch, constant };
+/// A buffer that a dispatch uses: given by the caller, working memory of the plan, constant bytes of the plan, or state
+/// that the context keeps from one recording to the next.
+enum class SlotKind : std::uint8_t { argument, scratch, constant, state };
 
 struct SlotId {
   SlotKind kind = SlotKind::argument;
@@ -71,6 +72,16 @@ struct ScratchSlot {
   std::uint64_t offset_bytes = 0;  ///< In the plan's scratch; slots whose lives do not meet may share bytes.
   std::uint32_t first_step = 0;
   std::uint32_t last_step = 0;
+  /// Holds the grid of an indirect dispatch. Such slots lie in a buffer of their own: WebGPU forbids a dispatch to
+  /// write the buffer that its grid is read from.
+  bool is_indirect = false;
+};
+
+/// Memory that is zero at first and then keeps what kernels leave in it. All plans of a context that name the same
+/// state share it; their kernels leave it fit for the next one, whatever its plan.
+struct StateSlot {
+  std::string name;
+  std::uint64_t size_bytes = 0;
 };
 
 struct BoundRange {
@@ -109,11 +120,13 @@ struct Plan {
   std::string name;
   std::vector<ArgumentSlot> arguments;
   std::vector<ScratchSlot> scratch;
+  std::vector<StateSlot> states;
   std::vector<std::vector<std::byte>> constants;
   std::vector<Dispatch> dispatches;
   std::vector<std::string> notes;  ///< Reasons and properties: chosen path, error bound, ...
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t least_bytes = 0;  ///< Bytes that any implementation must move.
+  std::uint64_t indirect_bytes = 0;  ///< Scratch of the slots with `is_indirect`.
+  std::uint64_t least_bytes = 0;     ///< Bytes that any implementation must move.
 
   [[nodiscard]] std::uint64_t bytes_moved() const;
   [[nodiscard]] const ArgumentSlot* find_argument(std::string_view argument_name) const;

@@ -59,15 +59,16 @@ struct ReduceShape {
   bool operator==(const ReduceShape&) const = default;
 };
 
-/// The knobs of the plan. Kernels that differ in them are different pipelines, except for `max_workgroups`.
+/// The knobs of the plan. Plans whose tunings differ may need different pipelines.
 struct ReduceTuning {
-  std::uint32_t workgroup_size = 256;       ///< Threads; a power of two.
-  std::uint32_t units_per_thread = 8;       ///< Loads in flight a thread: vectors of four items, or items.
-  bool use_vectors = true;                  ///< Load four 16- or 32-bit items at once where the operator commutes.
-  bool use_subgroups = true;                ///< Where the device has them.
-  std::uint32_t max_workgroups = 2048;      ///< Of the first pass; more items make longer chunks.
-  std::uint32_t longest_chain = 64;         ///< Tiles that one thread adds up in a row (bounds the float error).
-  std::uint32_t single_pass_items = 16384;  ///< Up to here one workgroup does it all.
+  std::uint32_t workgroup_size = 256;         ///< Threads; a power of two.
+  std::uint32_t units_per_thread = 4;         ///< Loads in flight a thread: vectors of four items, or items.
+  bool use_vectors = true;                    ///< Load four 16- or 32-bit items at once where the operator commutes.
+  bool use_subgroups = true;                  ///< Where the device has them.
+  bool single_pass = true;                    ///< Let the workgroup that arrives last fold the chunks, where it may.
+  std::uint32_t max_workgroups = 1056;        ///< Of the first pass; more items make longer chunks.
+  std::uint32_t longest_chain = 64;           ///< Tiles that one thread adds up in a row (bounds the float error).
+  std::uint32_t one_workgroup_items = 16384;  ///< Up to here one workgroup does it all.
 
   bool operator==(const ReduceTuning&) const = default;
 };

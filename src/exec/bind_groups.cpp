@@ -56,9 +56,6 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
       if (entry.layout == pipeline.layout.get() && entry.bound == bound) return entry.group.get();
     }
   }
-  // New buffers every frame would fill the cache for ever.
-  if (count_ >= most_groups) clear();
-
   std::array<WGPUBindGroupEntry, BoundSet::most> entries;
   for (std::uint32_t i = 0; i < bound.count; ++i) {
     const BoundBuffer& item = bound.items[i];
@@ -74,7 +71,7 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
   descriptor.layout = pipeline.layout.get();
   descriptor.entryCount = bound.count;
   descriptor.entries = entries.data();
-  ErrorScope scope(context.device.get(), context.waiter);
+  ErrorScope scope(context);
   BindGroupHandle group(wgpuDeviceCreateBindGroup(context.device.get(), &descriptor));
   const std::string message = scope.pop();
   if (!message.empty()) return fail(ErrorKind::device, "The device refused the buffers: " + message);
@@ -83,6 +80,10 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
   auto& bucket = groups_[hash];
   bucket.push_back({pipeline.layout.get(), bound, std::move(group)});
   return bucket.back().group.get();
+}
+
+void BindGroupCache::make_room(std::size_t groups) {
+  if (count_ + groups > most_groups) clear();
 }
 
 void BindGroupCache::clear() {

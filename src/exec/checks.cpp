@@ -6,6 +6,7 @@
 #include <format>
 
 #include "exec/context_impl.h"
+#include "plan/grid.h"
 #include "plan/kernel_builder.h"
 #include "plan/lowering.h"
 #include "plan/plan_builder.h"
@@ -42,7 +43,8 @@ bool close(std::uint32_t a, std::uint32_t b, bool as_floats, double tolerance) {
 }  // namespace
 
 Status Context::check_element(const ElementType& type) {
-  constexpr std::uint64_t bytes = 65536;
+  // So many items that a stride that is 4 bytes longer or shorter changes their number by one at least.
+  const std::uint64_t bytes = std::uint64_t{std::max(256u, type.stride_bytes / 4)} * type.stride_bytes;
   KernelBuilder builder("check_element");
   if (type.scalar == Scalar::f16) builder.enable("f16");
   builder.workgroup(1, 0).alias("Element", type.wgsl_type);
@@ -51,7 +53,7 @@ Status Context::check_element(const ElementType& type) {
   auto kernel = std::move(builder).build();
   if (!kernel) return std::unexpected(kernel.error());
   PlanBuilder plan("check_element", traits());
-  const SlotId items = plan.argument("items", bytes, 4);
+  const SlotId items = plan.argument("items", align_up(bytes, 4), 4);
   const SlotId output = plan.argument("output", 4, 4);
   plan.dispatch({.kernel = *kernel,
                  .workgroup_count = 1,

@@ -37,18 +37,22 @@ constexpr WGPUErrorFilter filters[] = {WGPUErrorFilter_OutOfMemory, WGPUErrorFil
 struct PoppedError {
   std::string message;
   bool done = false;
+  std::shared_ptr<ErrorInbox> late_to;  // set when nobody waits any more
 };
 
 void take_popped(WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message, void* userdata, void*) {
-  auto& popped = *static_cast<PoppedError*>(userdata);
-  popped.done = true;
-  if (type != WGPUErrorType_NoError) popped.message = from_wgpu(message);
+  auto* popped = static_cast<PoppedError*>(userdata);
+  popped->done = true;
+  if (type != WGPUErrorType_NoError) popped->message = from_wgpu(message);
+  if (popped->late_to == nullptr) return;
+  if (!popped->message.empty()) popped->late_to->put({ErrorKind::device, std::move(popped->message)});
+  delete popped;
 }
 
 }  // namespace
 
-ErrorScope::ErrorScope(WGPUDevice device, const Waiter& waiter) : device_(device), waiter_(waiter) {
-  for (const WGPUErrorFilter filter : filters) wgpuDevicePushErrorScope(device_, filter);
+ErrorScope::ErrorScope(Context::Impl& context) : context_(context) {
+  for (const WGPUErrorFilter filter : filters) wgpuDevicePushErrorScope(context_.device.get(), filter);
 }
 
 ErrorScope::~ErrorScope() {
@@ -65,8 +69,9 @@ std::string ErrorScope::pop() {
     callback.mode = WGPUCallbackMode_AllowSpontaneous;
     callback.callback = take_popped;
     callback.userdata1 = popped.get();
-    const WGPUFuture future = wgpuDevicePopErrorScope(device_, callback);
-    if (!popped->done && !waiter_.wait(future, popped->done)) {
+    const WGPUFuture future = wgpuDevicePopErrorScope(context_.device.get(), callback);
+    if (!popped->done && !context_.waiter.wait(future, popped->done)) {
+      popped->late_to = context_.inbox;
       (void)popped.release();
       continue;
     }
@@ -101,7 +106,7 @@ Result<BufferHandle> Context::Impl::create_buffer(std::uint64_t size_bytes, WGPU
   descriptor.label = to_wgpu(full_label);
   descriptor.size = align_up(std::max<std::uint64_t>(size_bytes, 4), 4);
   descriptor.usage = usage;
-  ErrorScope scope(device.get(), waiter);
+  ErrorScope scope(*this);
   BufferHandle buffer(wgpuDeviceCreateBuffer(device.get(), &descriptor));
   const std::string message = scope.pop();
   if (!message.empty() || !buffer) {
@@ -112,7 +117,7 @@ Result<BufferHandle> Context::Impl::create_buffer(std::uint64_t size_bytes, WGPU
 }
 
 Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Context::~Context() = default;
+Context::~Context() { impl_->pipelines.cancel(); }
 
 WGPUDevice Context::device() const { return impl_->device.get(); }
 WGPUQueue Context::queue() const { return impl_->queue.get(); }

@@ -35,30 +35,28 @@ class Waiter {
   bool can_time_ = false;  // the instance has TimedWaitAny
 };
 
-// Collects what goes wrong in the library's own calls between push and pop.
-class ErrorScope {
- public:
-  ErrorScope(WGPUDevice device, const Waiter& waiter);
-  ErrorScope(const ErrorScope&) = delete;
-  ErrorScope& operator=(const ErrorScope&) = delete;
-  ~ErrorScope();
-  // The first message; empty if all went well.
-  std::string pop();
-
- private:
-  WGPUDevice device_;
-  const Waiter& waiter_;
-  bool open_ = true;
-};
-
 // Errors that arrive by themselves; shared with callbacks that may outlive the context.
 struct ErrorInbox {
   std::mutex mutex;
   std::deque<Error> errors;
-  bool device_lost = false;
 
   void put(Error error);
   std::optional<Error> take();
+};
+
+// Collects what goes wrong in the library's own calls between push and pop.
+class ErrorScope {
+ public:
+  explicit ErrorScope(Context::Impl& context);
+  ErrorScope(const ErrorScope&) = delete;
+  ErrorScope& operator=(const ErrorScope&) = delete;
+  ~ErrorScope();
+  // The first message; empty if all went well. What cannot be waited for goes to the inbox when it arrives.
+  std::string pop();
+
+ private:
+  Context::Impl& context_;
+  bool open_ = true;
 };
 
 // Bits of binding indices that are bound read_write although the kernel says read, since the dispatch uses other
@@ -71,7 +69,8 @@ struct Pipeline {
   std::string text;  // kernel->text, or its variant with shared access
   BindGroupLayoutHandle layout;
   PipelineHandle pipeline;
-  bool is_pending = false;  // being created asynchronously
+  // While it is being created asynchronously: who wants to know of its end.
+  std::vector<std::function<void(Status)>> waiting;
 };
 
 class PipelineCache {
@@ -81,6 +80,8 @@ class PipelineCache {
                               SharedBindings shared);
   void get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                  std::function<void(Status)> ready);
+  // Tells all who still wait that nothing will come.
+  void cancel();
 
  private:
   Pipeline* find(const Kernel& kernel, SharedBindings shared);
@@ -130,7 +131,10 @@ struct BoundSet {
 
 class BindGroupCache {
  public:
+  // Valid until the next make_room() or clear().
   Result<WGPUBindGroup> get(Context::Impl& context, const Pipeline& pipeline, const BoundSet& bound);
+  // New buffers every frame would fill the cache for ever: drops all groups if so many more may be too many.
+  void make_room(std::size_t groups);
   void clear();
 
  private:
@@ -158,6 +162,19 @@ struct PendingSnapshot {
   BufferHandle buffer;
 };
 
+struct GrowingBuffer {
+  BufferHandle buffer;
+  std::uint64_t size_bytes = 0;
+};
+
+// A dispatch with everything that encoding it needs.
+struct ReadyDispatch {
+  const Pipeline* pipeline = nullptr;
+  WGPUBindGroup group = nullptr;
+  WGPUBuffer grid_buffer = nullptr;  // of an indirect grid
+  std::uint64_t grid_offset = 0;
+};
+
 struct Context::Impl {
   InstanceHandle instance;
   AdapterHandle adapter;
@@ -169,27 +186,33 @@ struct Context::Impl {
   ProbeReport probe;
   std::string driver;
   std::string backend;
-  bool owns_device = false;
   std::shared_ptr<ErrorInbox> inbox = std::make_shared<ErrorInbox>();
   std::shared_ptr<const bool> lives = std::make_shared<const bool>(true);
   ContextStatistics statistics;
   PipelineCache pipelines;
   ConstantPool constants;
   BindGroupCache bind_groups;
-  BufferHandle scratch;
-  std::uint64_t scratch_bytes = 0;
+  GrowingBuffer scratch;
+  GrowingBuffer indirect;  // scratch slots that hold grids
+  std::unordered_map<std::string, GrowingBuffer> states;
+  std::vector<ReadyDispatch> ready;  // of the plan being recorded; kept for its memory
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<CachedPlan>>> plans;
   std::size_t plan_count = 0;
   std::vector<PendingSnapshot> snapshots;
 
   Result<BufferHandle> create_buffer(std::uint64_t size_bytes, WGPUBufferUsage usage, std::string_view label);
   Status record(RecordTarget target, const Plan& plan, std::span<const Argument> arguments);
-  Status record_dispatch(WGPUComputePassEncoder pass, const Plan& plan, const Dispatch& dispatch,
-                         std::span<const BufferView> views);
-  Status ensure_scratch(std::uint64_t size_bytes);
+  Status resolve_dispatches(const Plan& plan, std::span<const BufferView> views);
+  Result<ReadyDispatch> resolve_dispatch(const Plan& plan, const Dispatch& dispatch, std::span<const BufferView> views);
+  Result<BoundBuffer> bind_argument(const Plan& plan, const BoundRange& range, const BufferView& view,
+                                    std::span<std::byte> params) const;
+  void encode_plan(RecordTarget target, const Plan& plan);
+  Status encode_with_snapshots(WGPUCommandEncoder encoder, const Plan& plan);
+  Status ensure_scratch(const Plan& plan);
+  Status grow(GrowingBuffer& buffer, std::uint64_t size_bytes, WGPUBufferUsage usage, std::string_view label);
   Status snapshot_pass(WGPUCommandEncoder encoder, const Plan& plan, std::uint32_t step);
   [[nodiscard]] std::uint64_t scratch_offset(const Plan& plan, std::uint32_t slot) const;
-  [[nodiscard]] std::uint64_t scratch_needed(const Plan& plan) const;
+  [[nodiscard]] WGPUBuffer scratch_buffer(const Plan& plan, std::uint32_t slot) const;
 };
 
 Status run_probe(Context& context);
@@ -201,10 +224,11 @@ Result<const Plan*> cached_plan(Context::Impl& context, std::uint64_t hash, cons
   struct Keyed final : CachedPlan {
     Key key;
   };
-  auto& bucket = context.plans[hash];
-  for (const auto& cached : bucket) {
-    const auto* keyed = dynamic_cast<const Keyed*>(cached.get());
-    if (keyed != nullptr && keyed->key == key) return &keyed->plan;
+  if (const auto bucket = context.plans.find(hash); bucket != context.plans.end()) {
+    for (const auto& cached : bucket->second) {
+      const auto* keyed = dynamic_cast<const Keyed*>(cached.get());
+      if (keyed != nullptr && keyed->key == key) return &keyed->plan;
+    }
   }
   auto plan = make();
   if (!plan) return std::unexpected(plan.error());

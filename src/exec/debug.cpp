@@ -10,8 +10,8 @@ Status Context::Impl::snapshot_pass(WGPUCommandEncoder encoder, const Plan& plan
     if (step < scratch_slot.first_step || step > scratch_slot.last_step) continue;
     auto buffer = create_buffer(scratch_slot.size_bytes, WGPUBufferUsage_CopyDst | WGPUBufferUsage_CopySrc, "snapshot");
     if (!buffer) return std::unexpected(buffer.error());
-    wgpuCommandEncoderCopyBufferToBuffer(encoder, scratch.get(), scratch_offset(plan, slot), buffer->get(), 0,
-                                         scratch_slot.size_bytes);
+    wgpuCommandEncoderCopyBufferToBuffer(encoder, scratch_buffer(plan, slot), scratch_offset(plan, slot), buffer->get(),
+                                         0, scratch_slot.size_bytes);
     snapshots.push_back(
         {{plan.name, step, plan.dispatches[step].kernel->name, scratch_slot.name, {}}, std::move(*buffer)});
   }

@@ -102,6 +102,7 @@ std::vector<AdapterHandle> find_adapters(WGPUInstance instance, const Waiter& wa
         AdapterHandle adapter = request_adapter(instance, waiter, options);
         if (!adapter) continue;
         const AdapterFacts facts = facts_of(adapter.get());
+        if (facts.backend == "Null") continue;  // Dawn's backend that accepts everything and computes nothing
         const std::string name = facts.device + facts.backend;
         if (std::ranges::find(known, name) != known.end()) continue;
         known.push_back(name);
@@ -148,7 +149,6 @@ void keep_uncaptured(WGPUDevice const*, WGPUErrorType, WGPUStringView message, v
 void keep_lost(WGPUDevice const*, WGPUDeviceLostReason reason, WGPUStringView message, void* userdata, void*) {
   const std::unique_ptr<std::shared_ptr<ErrorInbox>> inbox(static_cast<std::shared_ptr<ErrorInbox>*>(userdata));
   if (reason == WGPUDeviceLostReason_Destroyed || reason == WGPUDeviceLostReason_CallbackCancelled) return;
-  (*inbox)->device_lost = true;
   (*inbox)->put({ErrorKind::device, "The device was lost: " + from_wgpu(message)});
 }
 
@@ -227,7 +227,6 @@ Result<std::unique_ptr<Context>> Context::create(const AdapterRequest& request, 
   impl->instance = std::move(instance);
   impl->waiter.set(impl->instance.get(), can_time);
   impl->options = options;
-  impl->owns_device = true;
   std::string names;
   for (AdapterHandle& adapter : find_adapters(impl->instance.get(), impl->waiter, request.low_power)) {
     const AdapterFacts facts = facts_of(adapter.get());

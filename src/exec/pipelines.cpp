@@ -27,9 +27,10 @@ WGPUBufferBindingType binding_type(BindingKind kind, bool is_shared) {
 }
 
 struct CompilerMessages {
-  const Kernel* kernel = nullptr;
+  std::shared_ptr<const Kernel> kernel;
   std::string text;
   bool done = false;
+  std::shared_ptr<ErrorInbox> late_to;  // set when nobody waits any more
 };
 
 // "redeclaration of 'tile_index'" in text of the caller's is his name meeting one of ours.
@@ -49,27 +50,31 @@ std::string explain_message(const Kernel& kernel, std::uint64_t line, const std:
 }
 
 void collect_messages(WGPUCompilationInfoRequestStatus, const WGPUCompilationInfo* info, void* userdata, void*) {
-  auto& messages = *static_cast<CompilerMessages*>(userdata);
-  messages.done = true;
-  if (info == nullptr) return;
-  for (std::size_t i = 0; i < info->messageCount; ++i) {
+  auto* messages = static_cast<CompilerMessages*>(userdata);
+  messages->done = true;
+  for (std::size_t i = 0; info != nullptr && i < info->messageCount; ++i) {
     const WGPUCompilationMessage& message = info->messages[i];
     if (message.type != WGPUCompilationMessageType_Error) continue;
-    messages.text += "\n   " + explain_message(*messages.kernel, message.lineNum, from_wgpu(message.message));
+    messages->text += "\n   " + explain_message(*messages->kernel, message.lineNum, from_wgpu(message.message));
   }
+  if (messages->late_to == nullptr) return;
+  if (!messages->text.empty()) messages->late_to->put({ErrorKind::internal, std::move(messages->text)});
+  delete messages;
 }
 
 // What the compiler says of the module, with lines in the files and texts that it was assembled from.
-std::string compiler_messages(const Waiter& waiter, WGPUShaderModule module, const Kernel& kernel) {
+std::string compiler_messages(const Context::Impl& context, WGPUShaderModule module,
+                              const std::shared_ptr<const Kernel>& kernel) {
   // On the heap: without an instance the callback may come later than this call returns.
   auto messages = std::make_unique<CompilerMessages>();
-  messages->kernel = &kernel;
+  messages->kernel = kernel;
   WGPUCompilationInfoCallbackInfo callback = WGPU_COMPILATION_INFO_CALLBACK_INFO_INIT;
   callback.mode = WGPUCallbackMode_AllowSpontaneous;
   callback.callback = collect_messages;
   callback.userdata1 = messages.get();
   const WGPUFuture future = wgpuShaderModuleGetCompilationInfo(module, callback);
-  if (!messages->done && !waiter.wait(future, messages->done)) {
+  if (!messages->done && !context.waiter.wait(future, messages->done)) {
+    messages->late_to = context.inbox;
     (void)messages.release();
     return {};
   }
@@ -150,7 +155,7 @@ Result<const Pipeline*> PipelineCache::get(Context::Impl& context, const std::sh
   if (known != nullptr && known->pipeline) return known;
   const auto start = Clock::now();
   auto pipeline = new_pipeline(kernel, shared);
-  ErrorScope scope(context.device.get(), context.waiter);
+  ErrorScope scope(context);
   Parts parts = create_parts(context.device.get(), *pipeline);
   WGPUComputePipelineDescriptor descriptor = WGPU_COMPUTE_PIPELINE_DESCRIPTOR_INIT;
   const std::string label = "upsweep." + kernel->name;
@@ -162,7 +167,7 @@ Result<const Pipeline*> PipelineCache::get(Context::Impl& context, const std::sh
   pipeline->layout = std::move(parts.layout);
   const std::string message = scope.pop();
   if (!message.empty() || !pipeline->pipeline) {
-    return pipeline_error(*kernel, compiler_messages(context.waiter, parts.module.get(), *kernel), message);
+    return pipeline_error(*kernel, compiler_messages(context, parts.module.get(), kernel), message);
   }
   context.statistics.pipelines_created += 1;
   context.statistics.pipeline_milliseconds += milliseconds_since(start);
@@ -183,26 +188,27 @@ struct AsyncCreation {
   Pipeline* pipeline = nullptr;
   Context::Impl* context = nullptr;
   std::weak_ptr<const bool> context_lives;  // with the caller's instance, this call may come after the context's end
-  std::function<void(Status)> ready;
+  std::shared_ptr<const Kernel> kernel;
+  ShaderModuleHandle module;
 };
 
-void finish_creation(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline raw, WGPUStringView message,
+void finish_creation(WGPUCreatePipelineAsyncStatus result, WGPUComputePipeline raw, WGPUStringView message,
                      void* userdata, void*) {
   const std::unique_ptr<AsyncCreation> creation(static_cast<AsyncCreation*>(userdata));
   PipelineHandle created(raw);
-  if (status == WGPUCreatePipelineAsyncStatus_CallbackCancelled || creation->context_lives.expired()) {
-    creation->ready(fail(ErrorKind::device, "The context was destroyed before the pipeline was ready."));
-    return;
-  }
-  creation->pipeline->is_pending = false;
-  if (status == WGPUCreatePipelineAsyncStatus_Success) {
-    if (!creation->pipeline->pipeline) creation->pipeline->pipeline = std::move(created);
+  Status status;
+  if (creation->context_lives.expired()) return;  // cancel() has told who waited
+  Pipeline& pipeline = *creation->pipeline;
+  if (result == WGPUCreatePipelineAsyncStatus_Success) {
+    if (!pipeline.pipeline) pipeline.pipeline = std::move(created);
     creation->context->statistics.pipelines_created += 1;
-    creation->ready({});
-    return;
+  } else {
+    status = pipeline_error(*creation->kernel,
+                            compiler_messages(*creation->context, creation->module.get(), creation->kernel),
+                            from_wgpu(message));
   }
-  creation->ready(fail(ErrorKind::internal, std::format("Kernel {} was refused by the device: {}",
-                                                        creation->pipeline->kernel->name, from_wgpu(message))));
+  // Last: these may use the context, even destroy it.
+  for (const auto& ready : std::exchange(pipeline.waiting, {})) ready(status);
 }
 
 }  // namespace
@@ -214,20 +220,24 @@ void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<cons
     ready({});
     return;
   }
+  if (known != nullptr && !known->waiting.empty()) {
+    known->waiting.push_back(std::move(ready));
+    return;
+  }
   if (known == nullptr) {
     auto& bucket = pipelines_[kernel->text_hash];
     bucket.push_back(new_pipeline(kernel, 0));
     known = bucket.back().get();
   }
-  ErrorScope scope(context.device.get(), context.waiter);
+  ErrorScope scope(context);
   Parts parts = create_parts(context.device.get(), *known);
   const std::string message = scope.pop();
   if (!message.empty()) {
-    ready(pipeline_error(*kernel, compiler_messages(context.waiter, parts.module.get(), *kernel), message));
+    ready(pipeline_error(*kernel, compiler_messages(context, parts.module.get(), kernel), message));
     return;
   }
   if (!known->layout) known->layout = std::move(parts.layout);
-  known->is_pending = true;
+  known->waiting.push_back(std::move(ready));
   WGPUComputePipelineDescriptor descriptor = WGPU_COMPUTE_PIPELINE_DESCRIPTOR_INIT;
   const std::string label = "upsweep." + kernel->name;
   descriptor.label = to_wgpu(label);
@@ -238,8 +248,18 @@ void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<cons
   // From poll() or wait(): never on a thread of the device's.
   callback.mode = WGPUCallbackMode_AllowProcessEvents;
   callback.callback = finish_creation;
-  callback.userdata1 = new AsyncCreation{known, &context, context.lives, std::move(ready)};
+  callback.userdata1 = new AsyncCreation{known, &context, context.lives, kernel, std::move(parts.module)};
   wgpuDeviceCreateComputePipelineAsync(context.device.get(), &descriptor, callback);
+}
+
+void PipelineCache::cancel() {
+  for (const auto& [hash, bucket] : pipelines_) {
+    for (const auto& pipeline : bucket) {
+      for (const auto& ready : std::exchange(pipeline->waiting, {})) {
+        ready(fail(ErrorKind::device, "The context was destroyed before the pipeline was ready."));
+      }
+    }
+  }
 }
 
 }  // namespace upsweep

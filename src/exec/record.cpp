@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording: resolve the arguments, check them, and write one dispatch after the other. Dull on purpose.
+// Recording: resolve the arguments, check them, then write one dispatch after the other. Dull on purpose.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -62,6 +62,45 @@ Status check_overlaps(const Plan& plan, std::span<const BufferView> views) {
   return {};
 }
 
+// Which read bindings must become read_write, since the dispatch writes another range of their buffer. One buffer may
+// be bound several times in a dispatch if all its bindings read, or all may write and are disjoint.
+Result<SharedBindings> find_shared(const Kernel& kernel, const BoundSet& bound, std::uint32_t alignment) {
+  const std::span<const BoundBuffer> items(bound.items.data(), bound.count);
+  const auto kind_of = [&](const BoundBuffer& item) {
+    return std::ranges::find(kernel.bindings, item.binding, &KernelBinding::index)->kind;
+  };
+  const auto meet = [](const BoundBuffer& a, const BoundBuffer& b) {
+    return a.buffer == b.buffer && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+  };
+  SharedBindings shared = 0;
+  for (const BoundBuffer& written : items) {
+    if (kind_of(written) != BindingKind::storage_read_write) continue;
+    for (const BoundBuffer& other : items) {
+      if (other.binding == written.binding || other.buffer != written.buffer) continue;
+      if (meet(written, other)) {
+        return fail(
+            ErrorKind::invalid_request,
+            std::format(
+                "Ranges of one buffer meet in a {}-byte block: {}+{} and {}+{}. WebGPU cannot bind them together; "
+                "move one of them.",
+                alignment, written.offset, written.size, other.offset, other.size));
+      }
+      if (kind_of(other) == BindingKind::storage_read) shared |= 1u << other.binding;
+    }
+  }
+  for (const BoundBuffer& a : items) {
+    for (const BoundBuffer& b : items) {
+      const bool both_shared = (shared >> a.binding & 1u) != 0 && (shared >> b.binding & 1u) != 0;
+      if (a.binding == b.binding || !both_shared || !meet(a, b)) continue;
+      return fail(ErrorKind::invalid_request,
+                  std::format("The plan reads bytes {}+{} of a buffer through two bindings while it writes another "
+                              "range of the same buffer; use a tuning without vectors, or separate buffers.",
+                              a.offset, a.size));
+    }
+  }
+  return shared;
+}
+
 }  // namespace
 
 std::uint64_t Context::Impl::scratch_offset(const Plan& plan, std::uint32_t slot) const {
@@ -72,148 +111,191 @@ std::uint64_t Context::Impl::scratch_offset(const Plan& plan, std::uint32_t slot
   return offset;
 }
 
-std::uint64_t Context::Impl::scratch_needed(const Plan& plan) const {
-  if (!options.debug) return plan.scratch_bytes;
-  std::uint64_t bytes = 0;
-  for (const ScratchSlot& slot : plan.scratch) bytes += align_up(slot.size_bytes, traits.offset_alignment);
-  return bytes;
+WGPUBuffer Context::Impl::scratch_buffer(const Plan& plan, std::uint32_t slot) const {
+  return plan.scratch[slot].is_indirect ? indirect.buffer.get() : scratch.buffer.get();
 }
 
-Status Context::Impl::ensure_scratch(std::uint64_t size_bytes) {
-  if (size_bytes <= scratch_bytes) return {};
+Status Context::Impl::ensure_scratch(const Plan& plan) {
+  std::uint64_t scratch_bytes = plan.scratch_bytes;
+  std::uint64_t indirect_bytes = plan.indirect_bytes;
+  if (options.debug) {
+    scratch_bytes = scratch_offset(plan, static_cast<std::uint32_t>(plan.scratch.size()));
+    if (indirect_bytes != 0) indirect_bytes = scratch_bytes;
+  }
+  constexpr WGPUBufferUsage usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc;
+  for (const StateSlot& slot : plan.states) {
+    // A larger one starts from zero again, which is a state that kernels accept.
+    if (const Status ok = grow(states[slot.name], slot.size_bytes, usage, slot.name); !ok) return ok;
+  }
+  if (const Status ok = grow(scratch, scratch_bytes, usage, "scratch"); !ok) return ok;
+  return grow(indirect, indirect_bytes, usage | WGPUBufferUsage_Indirect, "indirect");
+}
+
+Status Context::Impl::grow(GrowingBuffer& buffer, std::uint64_t size_bytes, WGPUBufferUsage usage,
+                           std::string_view label) {
+  if (size_bytes <= buffer.size_bytes) return {};
   const std::uint64_t wanted =
       std::max<std::uint64_t>(size_bytes, std::min<std::uint64_t>(std::bit_ceil(size_bytes), traits.max_buffer_bytes));
-  auto buffer =
-      create_buffer(wanted, WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_Indirect, "scratch");
-  if (!buffer) return with_context(buffer.error(), std::format("making {} bytes of scratch", wanted));
+  auto created = create_buffer(wanted, usage, label);
+  if (!created) return with_context(created.error(), std::format("making {} bytes of scratch", wanted));
   // Commands recorded before hold their own references to the old buffer.
-  scratch = std::move(*buffer);
-  scratch_bytes = wanted;
-  statistics.scratch_bytes = wanted;
+  buffer.buffer = std::move(*created);
+  buffer.size_bytes = wanted;
+  statistics.scratch_bytes = scratch.size_bytes + indirect.size_bytes;
   bind_groups.clear();
   return {};
 }
 
-Status Context::Impl::record_dispatch(WGPUComputePassEncoder pass, const Plan& plan, const Dispatch& dispatch,
-                                      std::span<const BufferView> views) {
+// The range of an argument, from the last aligned offset before it; `params` learns of the items in between.
+Result<BoundBuffer> Context::Impl::bind_argument(const Plan& plan, const BoundRange& range, const BufferView& view,
+                                                 std::span<std::byte> params) const {
+  const ArgumentSlot& slot = plan.arguments[range.slot.index];
+  const std::uint64_t wanted = view.offset_bytes + range.offset_bytes;
+  BoundBuffer item{range.binding, view.buffer, align_down(wanted, traits.offset_alignment), range.size_bytes};
+  if (range.first_item_field) {
+    // The items in front of the wanted one must be whole: 256 is no multiple of a 12-byte struct.
+    while ((wanted - item.offset) % slot.stride_bytes != 0) item.offset -= traits.offset_alignment;
+    const auto first_item = static_cast<std::uint32_t>((wanted - item.offset) / slot.stride_bytes);
+    std::memcpy(params.data() + std::size_t{*range.first_item_field} * 4, &first_item, 4);
+  } else if (item.offset != wanted) {
+    return fail(ErrorKind::invalid_request, std::format("Offset {} of argument {} must be a multiple of {}.",
+                                                        view.offset_bytes, slot.name, traits.offset_alignment));
+  }
+  // Bindings are whole words: three f16 items take 8 bytes of the buffer, the last two of which are not touched.
+  item.size = align_up(item.size + wanted - item.offset, 4);
+  if (item.offset + item.size > wgpuBufferGetSize(item.buffer)) {
+    return fail(
+        ErrorKind::invalid_request,
+        std::format("The buffer of argument {} must reach to a multiple of 4 bytes after its last item.", slot.name));
+  }
+  if (item.size > traits.max_binding_bytes) {
+    return fail(ErrorKind::unsupported,
+                std::format("Argument {} at offset {} needs a binding of {} bytes; the device's limit is {}.",
+                            slot.name, view.offset_bytes, item.size, traits.max_binding_bytes));
+  }
+  return item;
+}
+
+Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Dispatch& dispatch,
+                                                      std::span<const BufferView> views) {
   const Kernel& kernel = *dispatch.kernel;
   BoundSet bound;
-  std::array<std::byte, most_params_bytes> params;
+  std::array<std::byte, most_params_bytes> params{};  // zeros in the padding: params are found by their bytes
   if (dispatch.params.size() > params.size() || kernel.bindings.size() > BoundSet::most) {
     return fail(ErrorKind::internal, std::format("Kernel {} has too many params or bindings.", kernel.name));
   }
   std::ranges::copy(dispatch.params, params.begin());
-
   for (const BoundRange& range : dispatch.bindings) {
     BoundBuffer& item = bound.items[bound.count++];
-    item.binding = range.binding;
-    item.size = range.size_bytes;
-    if (range.slot.kind == SlotKind::constant) {
+    if (range.slot.kind == SlotKind::argument) {
+      const auto argument = bind_argument(plan, range, views[range.slot.index], params);
+      if (!argument) return std::unexpected(argument.error());
+      item = *argument;
+    } else if (range.slot.kind == SlotKind::scratch) {
+      item = {range.binding, scratch_buffer(plan, range.slot.index),
+              scratch_offset(plan, range.slot.index) + range.offset_bytes, range.size_bytes};
+    } else if (range.slot.kind == SlotKind::state) {
+      item = {range.binding, states.find(plan.states[range.slot.index].name)->second.buffer.get(), range.offset_bytes,
+              range.size_bytes};
+    } else {
       const auto place = constants.put(*this, plan.constants[range.slot.index]);
       if (!place) return std::unexpected(place.error());
-      item.buffer = place->buffer;
-      item.offset = place->offset + range.offset_bytes;
-      continue;
-    }
-    if (range.slot.kind == SlotKind::scratch) {
-      item.buffer = scratch.get();
-      item.offset = scratch_offset(plan, range.slot.index) + range.offset_bytes;
-      continue;
-    }
-    const ArgumentSlot& slot = plan.arguments[range.slot.index];
-    const BufferView& view = views[range.slot.index];
-    const std::uint64_t wanted = view.offset_bytes + range.offset_bytes;
-    item.buffer = view.buffer;
-    item.offset = align_down(wanted, traits.offset_alignment);
-    if (range.first_item_field) {
-      // The items in front of the wanted one must be whole: 256 is no multiple of a 12-byte struct.
-      while ((wanted - item.offset) % slot.stride_bytes != 0) item.offset -= traits.offset_alignment;
-      const auto first_item = static_cast<std::uint32_t>((wanted - item.offset) / slot.stride_bytes);
-      std::memcpy(params.data() + *range.first_item_field * 4, &first_item, 4);
-    } else if (item.offset != wanted) {
-      return fail(ErrorKind::invalid_request, std::format("Offset {} of argument {} must be a multiple of {}.",
-                                                          view.offset_bytes, slot.name, traits.offset_alignment));
-    }
-    item.size += wanted - item.offset;
-    // Bindings are whole words: three f16 items take 8 bytes of the buffer, the last two of which are not touched.
-    item.size = align_up(item.size, 4);
-    if (item.offset + item.size > wgpuBufferGetSize(item.buffer)) {
-      return fail(
-          ErrorKind::invalid_request,
-          std::format("The buffer of argument {} must reach to a multiple of 4 bytes after its last item.", slot.name));
-    }
-    if (item.size > traits.max_binding_bytes) {
-      return fail(ErrorKind::unsupported,
-                  std::format("Argument {} at offset {} needs a binding of {} bytes; the device's limit is {}.",
-                              slot.name, view.offset_bytes, item.size, traits.max_binding_bytes));
+      item = {range.binding, place->buffer, place->offset + range.offset_bytes, range.size_bytes};
     }
   }
-
-  // One buffer may be bound several times in a dispatch if all its bindings read, or all may write and are disjoint.
-  SharedBindings shared = 0;
-  for (std::uint32_t i = 0; i < bound.count; ++i) {
-    const auto kind_of = [&](const BoundBuffer& item) {
-      return std::ranges::find(kernel.bindings, item.binding, &KernelBinding::index)->kind;
-    };
-    if (kind_of(bound.items[i]) != BindingKind::storage_read_write) continue;
-    for (std::uint32_t j = 0; j < bound.count; ++j) {
-      const BoundBuffer& a = bound.items[i];
-      const BoundBuffer& b = bound.items[j];
-      if (i == j || a.buffer != b.buffer) continue;
-      if (a.offset < b.offset + b.size && b.offset < a.offset + a.size) {
-        return fail(
-            ErrorKind::invalid_request,
-            std::format(
-                "Ranges of one buffer meet in a {}-byte block: {}+{} and {}+{}. WebGPU cannot bind them together; "
-                "move one of them.",
-                traits.offset_alignment, a.offset, a.size, b.offset, b.size));
-      }
-      if (kind_of(b) == BindingKind::storage_read) shared |= 1u << b.binding;
-    }
-  }
-  // All readers of a buffer of which one range is bound read_write must be; then they must be disjoint, too.
-  for (std::uint32_t i = 0; i < bound.count; ++i) {
-    for (std::uint32_t j = 0; j < i; ++j) {
-      const BoundBuffer& a = bound.items[i];
-      const BoundBuffer& b = bound.items[j];
-      const bool both_shared = (shared >> a.binding & 1u) != 0 && (shared >> b.binding & 1u) != 0;
-      if (both_shared && a.buffer == b.buffer && a.offset < b.offset + b.size && b.offset < a.offset + a.size) {
-        return fail(
-            ErrorKind::invalid_request,
-            std::format(
-                "The plan reads bytes {}+{} of a buffer through two bindings while it writes another range of the "
-                "same buffer; use a tuning without vectors, or separate buffers.",
-                a.offset, a.size));
-      }
-    }
-  }
-
+  const auto shared = find_shared(kernel, bound, traits.offset_alignment);
+  if (!shared) return std::unexpected(shared.error());
   if (!dispatch.params.empty()) {
-    const auto place = constants.put(*this, {params.data(), align_up(dispatch.params.size(), 16)});
+    const std::uint64_t size = align_up(dispatch.params.size(), 16);
+    const auto place = constants.put(*this, {params.data(), size});
     if (!place) return std::unexpected(place.error());
     const auto uniform = std::ranges::find(kernel.bindings, BindingKind::uniform, &KernelBinding::kind);
-    bound.items[bound.count++] = {uniform->index, place->buffer, place->offset, align_up(dispatch.params.size(), 16)};
+    bound.items[bound.count++] = {uniform->index, place->buffer, place->offset, size};
   }
 
-  const auto pipeline = pipelines.get(*this, dispatch.kernel, shared);
+  ReadyDispatch result;
+  const auto pipeline = pipelines.get(*this, dispatch.kernel, *shared);
   if (!pipeline) return std::unexpected(pipeline.error());
+  result.pipeline = *pipeline;
   const auto group = bind_groups.get(*this, **pipeline, bound);
   if (!group) return std::unexpected(group.error());
-  wgpuComputePassEncoderSetPipeline(pass, (*pipeline)->pipeline.get());
-  wgpuComputePassEncoderSetBindGroup(pass, 0, *group, 0, nullptr);
-  if (dispatch.grid.indirect) {
-    const SlotId slot = *dispatch.grid.indirect;
-    const bool is_scratch = slot.kind == SlotKind::scratch;
-    const WGPUBuffer buffer = is_scratch ? scratch.get() : views[slot.index].buffer;
-    const std::uint64_t base = is_scratch ? scratch_offset(plan, slot.index) : views[slot.index].offset_bytes;
-    wgpuComputePassEncoderDispatchWorkgroupsIndirect(pass, buffer, base + dispatch.grid.indirect_offset_bytes);
+  result.group = *group;
+  if (const auto& slot = dispatch.grid.indirect) {
+    const bool is_scratch = slot->kind == SlotKind::scratch;
+    result.grid_buffer = is_scratch ? scratch_buffer(plan, slot->index) : views[slot->index].buffer;
+    result.grid_offset = (is_scratch ? scratch_offset(plan, slot->index) : views[slot->index].offset_bytes) +
+                         dispatch.grid.indirect_offset_bytes;
+  }
+  return result;
+}
+
+Status Context::Impl::resolve_dispatches(const Plan& plan, std::span<const BufferView> views) {
+  if (const Status ok = ensure_scratch(plan); !ok) return ok;
+  if (constants.is_full()) {
+    constants.clear();
+    bind_groups.clear();
+  }
+  bind_groups.make_room(plan.dispatches.size());
+  ready.clear();
+  for (std::size_t step = 0; step < plan.dispatches.size(); ++step) {
+    const auto resolved = resolve_dispatch(plan, plan.dispatches[step], views);
+    if (!resolved) {
+      return with_context(resolved.error(), std::format("recording pass {} ({}) of {}", step,
+                                                        plan.dispatches[step].kernel->name, plan.name));
+    }
+    ready.push_back(*resolved);
+  }
+  return {};
+}
+
+namespace {
+
+void encode_dispatch(WGPUComputePassEncoder pass, const Grid& grid, const ReadyDispatch& ready) {
+  wgpuComputePassEncoderSetPipeline(pass, ready.pipeline->pipeline.get());
+  wgpuComputePassEncoderSetBindGroup(pass, 0, ready.group, 0, nullptr);
+  if (ready.grid_buffer != nullptr) {
+    wgpuComputePassEncoderDispatchWorkgroupsIndirect(pass, ready.grid_buffer, ready.grid_offset);
   } else {
-    wgpuComputePassEncoderDispatchWorkgroups(pass, dispatch.grid.x, dispatch.grid.y, dispatch.grid.z);
+    wgpuComputePassEncoderDispatchWorkgroups(pass, grid.x, grid.y, grid.z);
+  }
+}
+
+PassHandle begin_pass(WGPUCommandEncoder encoder, const Plan& plan) {
+  WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
+  descriptor.label = to_wgpu(plan.name);
+  return PassHandle(wgpuCommandEncoderBeginComputePass(encoder, &descriptor));
+}
+
+}  // namespace
+
+void Context::Impl::encode_plan(RecordTarget target, const Plan& plan) {
+  PassHandle own;
+  if (target.pass() == nullptr) own = begin_pass(target.encoder(), plan);
+  const WGPUComputePassEncoder pass = own ? own.get() : target.pass();
+  wgpuComputePassEncoderPushDebugGroup(pass, to_wgpu(plan.name));
+  for (std::size_t step = 0; step < ready.size(); ++step) {
+    encode_dispatch(pass, plan.dispatches[step].grid, ready[step]);
+  }
+  wgpuComputePassEncoderPopDebugGroup(pass);
+  if (own) wgpuComputePassEncoderEnd(pass);
+}
+
+Status Context::Impl::encode_with_snapshots(WGPUCommandEncoder encoder, const Plan& plan) {
+  for (std::uint32_t step = 0; step < ready.size(); ++step) {
+    const PassHandle pass = begin_pass(encoder, plan);
+    wgpuComputePassEncoderPushDebugGroup(pass.get(), to_wgpu(plan.name));
+    encode_dispatch(pass.get(), plan.dispatches[step].grid, ready[step]);
+    wgpuComputePassEncoderPopDebugGroup(pass.get());
+    wgpuComputePassEncoderEnd(pass.get());
+    if (const Status ok = snapshot_pass(encoder, plan, step); !ok) return ok;
   }
   return {};
 }
 
 Status Context::Impl::record(RecordTarget target, const Plan& plan, std::span<const Argument> arguments) {
+  if (target.encoder() == nullptr && target.pass() == nullptr) {
+    return fail(ErrorKind::invalid_request, "There is neither an encoder nor a compute pass to record into.");
+  }
   if (plan.arguments.size() > most_arguments) return fail(ErrorKind::internal, "The plan has too many arguments.");
   std::array<BufferView, most_arguments> views;
   for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
@@ -228,42 +310,11 @@ Status Context::Impl::record(RecordTarget target, const Plan& plan, std::span<co
     return fail(ErrorKind::invalid_request,
                 "A debug context records into encoders only: it copies scratch between passes.");
   }
-  if (const Status ok = ensure_scratch(scratch_needed(plan)); !ok) return ok;
-  if (constants.is_full()) {
-    constants.clear();
-    bind_groups.clear();
-  }
-  // Pipelines first: nothing is recorded if one does not compile.
-  for (const Dispatch& dispatch : plan.dispatches) {
-    if (const auto pipeline = pipelines.get(*this, dispatch.kernel, 0); !pipeline)
-      return std::unexpected(pipeline.error());
-  }
-
-  WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
-  descriptor.label = to_wgpu(plan.name);
-  const auto begin = [&] { return PassHandle(wgpuCommandEncoderBeginComputePass(target.encoder(), &descriptor)); };
-  PassHandle own;
-  if (target.pass() == nullptr) own = begin();
-  WGPUComputePassEncoder pass = own ? own.get() : target.pass();
-  wgpuComputePassEncoderPushDebugGroup(pass, to_wgpu(plan.name));
-  Status status;
-  for (std::uint32_t step = 0; step < plan.dispatches.size() && status; ++step) {
-    status = record_dispatch(pass, plan, plan.dispatches[step], used);
-    if (!status) {
-      status = with_context(status.error(), std::format("recording pass {} ({}) of {}", step,
-                                                        plan.dispatches[step].kernel->name, plan.name));
-    } else if (options.debug) {
-      wgpuComputePassEncoderPopDebugGroup(pass);
-      wgpuComputePassEncoderEnd(pass);
-      status = snapshot_pass(target.encoder(), plan, step);
-      own = begin();
-      pass = own.get();
-      wgpuComputePassEncoderPushDebugGroup(pass, to_wgpu(plan.name));
-    }
-  }
-  wgpuComputePassEncoderPopDebugGroup(pass);
-  if (own) wgpuComputePassEncoderEnd(pass);
-  return status;
+  // First everything that can fail, so that an error leaves the caller's encoder as it was.
+  if (const Status ok = resolve_dispatches(plan, used); !ok) return ok;
+  if (options.debug) return encode_with_snapshots(target.encoder(), plan);
+  encode_plan(target, plan);
+  return {};
 }
 
 }  // namespace upsweep

@@ -24,7 +24,7 @@ ElementType ElementType::i64() { return builtin("i64", "vec2u", 8, Scalar::i64);
 ElementType ElementType::vec(Scalar scalar, std::uint32_t components) {
   const char* component = scalar == Scalar::f32 ? "f32" : scalar == Scalar::i32 ? "i32" : "u32";
   if (components == 1) return builtin(component, component, 4, scalar);
-  std::string name = std::format("vec{}<{}>", components, component);
+  const std::string name = std::format("vec{}<{}>", components, component);
   return builtin(name, name, 4 * components, scalar, components);
 }
 

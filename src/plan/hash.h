@@ -24,7 +24,7 @@ inline std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 0xc
 }
 
 inline std::uint64_t hash_number(std::uint64_t value, std::uint64_t seed) {
-  std::uint64_t hash = (seed ^ value) * 0x9e3779b97f4a7c15ull;
+  const std::uint64_t hash = (seed ^ value) * 0x9e3779b97f4a7c15ull;
   return hash ^ (hash >> 31);
 }
 

@@ -68,6 +68,11 @@ KernelBuilder& KernelBuilder::workgroup(std::uint32_t size, std::uint32_t workgr
   return constant("WORKGROUP_SIZE", size);
 }
 
+KernelBuilder& KernelBuilder::more_workgroup_bytes(std::uint32_t bytes) {
+  kernel_.workgroup_bytes += bytes;
+  return *this;
+}
+
 Result<std::shared_ptr<const Kernel>> KernelBuilder::build() && {
   if (!missing_.empty()) {
     return fail(ErrorKind::internal,

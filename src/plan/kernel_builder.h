@@ -28,6 +28,7 @@ class KernelBuilder {
   // An embedded file, taken once.
   KernelBuilder& part(std::string_view file);
   KernelBuilder& workgroup(std::uint32_t size, std::uint32_t workgroup_bytes);
+  KernelBuilder& more_workgroup_bytes(std::uint32_t bytes);
 
   Result<std::shared_ptr<const Kernel>> build() &&;
 

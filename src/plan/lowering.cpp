@@ -23,7 +23,8 @@ std::unexpected<Error> no_such(const BinaryOperator& op, const ElementType& valu
 
 // A float accumulator's value as the stored words of the result.
 std::string float_result(const ElementType& result, std::string_view bits_expression) {
-  if (result.scalar == Scalar::f16) return std::format("bitcast<vec2<f16>>(f16_bits({})).x", bits_expression);
+  // naga knows no bitcast to vec2<f16>.
+  if (result.scalar == Scalar::f16) return std::format("f16(unpack2x16float(f16_bits({})).x)", bits_expression);
   return std::string(bits_expression);
 }
 
@@ -233,10 +234,11 @@ void add_operator(KernelBuilder& builder, const BinaryOperator& op, const Elemen
   builder.generated("adapters",
                     std::format("fn import_value(v: Value, i: u32) -> Accumulator {{ return {}; }}\n"
                                 "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {{ return {}; }}\n"
-                                "fn identity() -> Accumulator {{ return {}; }}\n"
                                 "fn result_value(a: Accumulator) -> RawResult {{ return {}; }}\n",
-                                lowered.import_expression, lowered.combine_expression, lowered.identity_expression,
-                                lowered.result_expression));
+                                lowered.import_expression, lowered.combine_expression, lowered.result_expression));
+  // An origin of its own: the expression may be the caller's.
+  builder.generated(std::format("identity of operator \"{}\"", to_string(op)),
+                    std::format("fn identity() -> Accumulator {{ return {}; }}\n", lowered.identity_expression));
   for (const std::string& part : lowered.parts) builder.part(part);
 }
 

@@ -39,6 +39,7 @@ std::string slot_name(const Plan& plan, SlotId slot) {
     case SlotKind::argument: return plan.arguments[slot.index].name;
     case SlotKind::scratch: return "scratch." + plan.scratch[slot.index].name;
     case SlotKind::constant: return std::format("constant[{}]", slot.index);
+    case SlotKind::state: return "state." + plan.states[slot.index].name;
   }
   return "?";
 }
@@ -87,6 +88,9 @@ std::string to_string(const Plan& plan) {
   for (const ScratchSlot& slot : plan.scratch) {
     text += std::format("  scratch {}: {} bytes at {}, passes {} to {}\n", slot.name, slot.size_bytes,
                         slot.offset_bytes, slot.first_step, slot.last_step);
+  }
+  for (const StateSlot& slot : plan.states) {
+    text += std::format("  state   {}: {} bytes, kept by the context\n", slot.name, slot.size_bytes);
   }
   for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
     text += std::format("  [{}] {}", i, dispatch_text(plan, plan.dispatches[i]));

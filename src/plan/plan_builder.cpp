@@ -27,9 +27,14 @@ SlotId PlanBuilder::scratch(std::string name, std::uint64_t size_bytes) {
 
 SlotId PlanBuilder::constant(std::span<const std::byte> bytes) {
   std::vector<std::byte> padded(bytes.begin(), bytes.end());
-  padded.resize(align_up(std::max<std::uint64_t>(bytes.size(), 16), 16));
+  padded.resize(static_cast<std::size_t>(align_up(std::max<std::uint64_t>(bytes.size(), 16), 16)));
   plan_.constants.push_back(std::move(padded));
   return {SlotKind::constant, static_cast<std::uint32_t>(plan_.constants.size() - 1)};
+}
+
+SlotId PlanBuilder::state(std::string name, std::uint64_t size_bytes) {
+  plan_.states.push_back({std::move(name), size_bytes});
+  return {SlotKind::state, static_cast<std::uint32_t>(plan_.states.size() - 1)};
 }
 
 void PlanBuilder::note(std::string text) { plan_.notes.push_back(std::move(text)); }
@@ -50,6 +55,7 @@ std::uint64_t PlanBuilder::slot_size(SlotId slot) const {
     case SlotKind::argument: return plan_.arguments[slot.index].size_bytes;
     case SlotKind::scratch: return plan_.scratch[slot.index].size_bytes;
     case SlotKind::constant: return plan_.constants[slot.index].size();
+    case SlotKind::state: return plan_.states[slot.index].size_bytes;
   }
   return 0;
 }
@@ -88,8 +94,9 @@ Status PlanBuilder::add(Step&& step) {
   } else {
     const auto grid = fold_grid(step.workgroup_count, traits_);
     if (!grid) {
-      return fail(ErrorKind::unsupported, std::format("{} workgroups do not fit into three dimensions of at most {}.",
-                                                      step.workgroup_count, traits_.max_workgroups_per_dimension));
+      return fail(ErrorKind::unsupported,
+                  std::format("{} workgroups do not fit into three dimensions of at most {}, numbered by a u32.",
+                              step.workgroup_count, traits_.max_workgroups_per_dimension));
     }
     dispatch.grid = *grid;
   }
@@ -128,12 +135,29 @@ Status PlanBuilder::add(Step&& step) {
       return fail(ErrorKind::internal, std::format("Binding {} is given {} times.", wanted.name, count));
     }
   }
-  if (dispatch.grid.indirect && dispatch.grid.indirect->kind == SlotKind::scratch) {
-    ScratchSlot& slot = plan_.scratch[dispatch.grid.indirect->index];
-    slot.first_step = std::min(slot.first_step, static_cast<std::uint32_t>(plan_.dispatches.size()));
-    slot.last_step = static_cast<std::uint32_t>(plan_.dispatches.size());
+  if (dispatch.grid.indirect) {
+    if (const Status added = add_indirect(dispatch.grid); !added) return added;
   }
   plan_.dispatches.push_back(std::move(dispatch));
+  return {};
+}
+
+Status PlanBuilder::add_indirect(const Grid& grid) {
+  const std::uint64_t whole = slot_size(*grid.indirect);
+  const bool is_readable = grid.indirect->kind == SlotKind::argument || grid.indirect->kind == SlotKind::scratch;
+  if (!is_readable || grid.indirect_offset_bytes % 4 != 0 || grid.indirect_offset_bytes + 12 > whole) {
+    return fail(ErrorKind::internal,
+                std::format("A grid cannot be read at {} from a slot of {} bytes.", grid.indirect_offset_bytes, whole));
+  }
+  if (grid.indirect->kind == SlotKind::scratch) {
+    ScratchSlot& slot = plan_.scratch[grid.indirect->index];
+    const auto step = static_cast<std::uint32_t>(plan_.dispatches.size());
+    if (slot.first_step >= step) {
+      return fail(ErrorKind::internal, std::format("No earlier pass writes the grid in {}.", slot.name));
+    }
+    slot.last_step = step;
+    slot.is_indirect = true;
+  }
   return {};
 }
 
@@ -144,9 +168,14 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
     return fail(ErrorKind::internal, std::format("The kernel has no storage binding {}.", binding.name));
   }
   // One buffer bound as read and as read_write in one dispatch is refused by WebGPU, and scratch is one buffer.
-  if (binding.slot.kind == SlotKind::scratch && variable->kind != BindingKind::storage_read_write) {
+  const bool is_own = binding.slot.kind == SlotKind::scratch || binding.slot.kind == SlotKind::state;
+  if (is_own && variable->kind != BindingKind::storage_read_write) {
     return fail(ErrorKind::internal,
-                std::format("Scratch may be bound to read_write variables only, not to {}.", binding.name));
+                std::format("Scratch and state may be bound to read_write variables only, not to {}.", binding.name));
+  }
+  if (binding.slot.kind == SlotKind::constant && variable->kind != BindingKind::storage_read) {
+    return fail(ErrorKind::internal,
+                std::format("Constants may be bound to read variables only, not to {}.", binding.name));
   }
   BoundRange range;
   range.binding = variable->index;
@@ -165,7 +194,8 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
   }
   if (!binding.first_item_field.empty()) {
     const auto field = std::ranges::find(kernel.params, binding.first_item_field);
-    if (field == kernel.params.end() || binding.slot.kind != SlotKind::argument) {
+    if (field == kernel.params.end() || binding.slot.kind != SlotKind::argument ||
+        range.offset_bytes % plan_.arguments[binding.slot.index].stride_bytes != 0) {
       return fail(ErrorKind::internal, std::format("Binding {} cannot report its first item in {}.", binding.name,
                                                    binding.first_item_field));
     }
@@ -189,7 +219,17 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
 
 Result<Plan> PlanBuilder::finish() && {
   if (!status_) return std::unexpected(status_.error());
+  for (const Dispatch& dispatch : plan_.dispatches) {
+    if (!dispatch.grid.indirect || dispatch.grid.indirect->kind != SlotKind::scratch) continue;
+    for (const BoundRange& range : dispatch.bindings) {
+      if (range.slot.kind != SlotKind::scratch || !plan_.scratch[range.slot.index].is_indirect) continue;
+      return fail(ErrorKind::internal,
+                  std::format("{} reads its grid from scratch and binds scratch slot {}, which holds a grid, too.",
+                              dispatch.kernel->name, plan_.scratch[range.slot.index].name));
+    }
+  }
   plan_.scratch_bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment);
+  plan_.indirect_bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment, true);
   if (plan_.scratch_bytes > traits_.max_buffer_bytes) {
     return fail(ErrorKind::unsupported,
                 std::format("{} needs {} bytes of scratch, more than the device's largest buffer ({} bytes).",
@@ -198,16 +238,18 @@ Result<Plan> PlanBuilder::finish() && {
   return std::move(plan_);
 }
 
-std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment) {
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, bool is_indirect) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     ScratchSlot& slot = slots[i];
+    if (slot.is_indirect != is_indirect) continue;
     std::uint64_t offset = 0;
     // First fit: move past every placed slot that lives at the same time, until nothing overlaps.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t j = 0; j < i; ++j) {
         const ScratchSlot& other = slots[j];
+        if (other.is_indirect != is_indirect) continue;
         const bool lives_meet = slot.first_step <= other.last_step && other.first_step <= slot.last_step;
         const bool bytes_meet =
             offset < other.offset_bytes + other.size_bytes && other.offset_bytes < offset + slot.size_bytes;

@@ -45,6 +45,7 @@ class PlanBuilder {
   SlotId argument(std::string name, std::uint64_t size_bytes, std::uint32_t stride_bytes, bool is_written = false);
   SlotId scratch(std::string name, std::uint64_t size_bytes);
   SlotId constant(std::span<const std::byte> bytes);
+  SlotId state(std::string name, std::uint64_t size_bytes);
   void note(std::string text);
   void least_bytes(std::uint64_t bytes);
   void dispatch(Step step);
@@ -55,6 +56,7 @@ class PlanBuilder {
  private:
   Status add(Step&& step);
   Status add_binding(const Binding& binding, Dispatch& dispatch);
+  Status add_indirect(const Grid& grid);
   std::uint64_t slot_size(SlotId slot) const;
 
   DeviceTraits traits_;
@@ -62,7 +64,8 @@ class PlanBuilder {
   Status status_;
 };
 
-// Offsets for the slots: slots whose [first_step, last_step] do not meet may share bytes. Returns the total.
-std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment);
+// Offsets for the slots of one kind, indirect or not: those whose [first_step, last_step] do not meet may share bytes.
+// Returns the total.
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, bool is_indirect = false);
 
 }  // namespace upsweep

@@ -11,6 +11,8 @@ namespace {
 // Devices have been seen to run narrower subgroups than they report, so arrays are sized for the narrowest there is.
 constexpr std::uint32_t narrowest_subgroup = 4;
 
+std::uint32_t subgroup_slots(std::uint32_t workgroup_size) { return std::max(1u, workgroup_size / narrowest_subgroup); }
+
 }  // namespace
 
 FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
@@ -18,7 +20,9 @@ FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits,
   if (!op.commutative) return FoldPath::ordered;
   if (!may_use_subgroups) return FoldPath::tree;
   if (traits.emulated_subgroup_size != 0) {
-    return traits.emulated_subgroup_size <= workgroup_size ? FoldPath::subgroup_emulated : FoldPath::tree;
+    const std::uint64_t bytes = std::uint64_t{workgroup_size + subgroup_slots(workgroup_size)} * op.accumulator_bytes;
+    const bool fits = traits.emulated_subgroup_size <= workgroup_size && bytes <= traits.max_workgroup_bytes;
+    return fits ? FoldPath::subgroup_emulated : FoldPath::tree;
   }
   if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index)) return FoldPath::tree;
   if (!op.subgroup_builtin.empty()) return FoldPath::subgroup_builtin;
@@ -40,7 +44,7 @@ std::string to_string(FoldPath path, const LoweredOperator& op) {
 
 void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, const DeviceTraits& traits,
               std::uint32_t workgroup_size) {
-  const std::uint32_t slots = std::max(1u, workgroup_size / narrowest_subgroup);
+  const std::uint32_t slots = subgroup_slots(workgroup_size);
   std::uint32_t values = workgroup_size;
   if (path == FoldPath::subgroup_emulated) {
     values += slots;

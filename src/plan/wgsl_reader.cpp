@@ -31,7 +31,8 @@ Result<std::pair<KernelBinding, std::string_view>> read_binding(std::string_view
   std::string_view rest = line.substr(binding_start.size());
   KernelBinding binding;
   const auto number = std::from_chars(rest.data(), rest.data() + rest.size(), binding.index);
-  if (number.ec != std::errc{}) return malformed();
+  // The executor keeps sets of bindings in 32 bits.
+  if (number.ec != std::errc{} || binding.index > 31) return malformed();
   rest.remove_prefix(static_cast<std::size_t>(number.ptr - rest.data()));
   const auto take = [&](std::string_view prefix) {
     if (!rest.starts_with(prefix)) return false;
@@ -90,7 +91,11 @@ Result<WgslInterface> read_wgsl_interface(std::string_view text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view line = trim(next_line(rest));
-    if (!line.starts_with(binding_start)) continue;
+    if (!line.starts_with(binding_start)) {
+      const std::string_view code = line.substr(0, line.find("//"));
+      if (!code.contains("@binding(") && !code.contains("@group(")) continue;
+      return fail(ErrorKind::internal, std::format("The line \"{}\" must begin with \"{}n)\".", line, binding_start));
+    }
     auto read = read_binding(line);
     if (!read) return std::unexpected(read.error());
     auto& [binding, type] = *read;

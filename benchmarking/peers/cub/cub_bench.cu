@@ -1,8 +1,8 @@
 // Times NVIDIA CUB's device-wide primitives. README.md says what is measured and why.
 
+#include <cuda_runtime.h>
 #include <cub/device/device_reduce.cuh>
 #include <cub/version.cuh>
-#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <chrono>
@@ -107,8 +107,7 @@ __global__ void spin_kernel(long long cycles) {
 // Each multiply waits for the one before, so elapsed time follows the SM clock and nothing else.
 // The chain begins at the first clock value and is stored before the second is read, so that the
 // compiler cannot move it out from between them.
-__global__ void probe_kernel(uint32_t multiplier, long long* cycles_out,
-                             volatile uint32_t* value_out) {
+__global__ void probe_kernel(uint32_t multiplier, long long* cycles_out, volatile uint32_t* value_out) {
   const long long start = clock64();
   uint32_t x = static_cast<uint32_t>(start);
 #pragma unroll 16
@@ -180,8 +179,7 @@ double probe_mhz(bench& b) {
 
 void launch_copy(bench& b, int blocks, cudaStream_t stream) {
   copy_kernel<<<blocks, block_threads, 0, stream>>>(static_cast<const uint4*>(b.input.get()),
-                                                    static_cast<uint4*>(b.output.get()),
-                                                    copy_words / 4);
+                                                    static_cast<uint4*>(b.output.get()), copy_words / 4);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -232,9 +230,7 @@ timing divided(timing t, int repeats) {
   return t;
 }
 
-double gb_per_s(uint64_t bytes, double ms) {
-  return ms > 0.0 ? static_cast<double>(bytes) / (ms * 1e6) : 0.0;
-}
+double gb_per_s(uint64_t bytes, double ms) { return ms > 0.0 ? static_cast<double>(bytes) / (ms * 1e6) : 0.0; }
 
 // ---- primitives -----------------------------------------------------------------------------
 
@@ -253,8 +249,7 @@ struct job {
 
 template <typename T>
 void fill_input(bench& b, uint32_t items) {
-  fill_kernel<T><<<b.multiprocessors * 16, block_threads, 0, b.stream>>>(
-      static_cast<T*>(b.input.get()), items);
+  fill_kernel<T><<<b.multiprocessors * 16, block_threads, 0, b.stream>>>(static_cast<T*>(b.input.get()), items);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -339,14 +334,14 @@ struct bandwidth {
 };
 
 void keep_faster(bandwidth& best, uint64_t bytes, const timing& t, const char* what, int blocks) {
-  std::printf("%-12s blocks %-8d %9.5f ms (%.5f..%.5f) %8.1f GB/s\n", what, blocks, t.median_ms,
-              t.min_ms, t.max_ms, gb_per_s(bytes, t.median_ms));
+  std::printf("%-12s blocks %-8d %9.5f ms (%.5f..%.5f) %8.1f GB/s\n", what, blocks, t.median_ms, t.min_ms, t.max_ms,
+              gb_per_s(bytes, t.median_ms));
   if (best.bytes == 0 || t.median_ms < best.median_ms) best = {bytes, t.median_ms};
 }
 
 std::vector<int> candidate_blocks(const bench& b, uint32_t vectors) {
-  return {b.multiprocessors * 4, b.multiprocessors * 8, b.multiprocessors * 16,
-          b.multiprocessors * 32, static_cast<int>(vectors / block_threads)};
+  return {b.multiprocessors * 4, b.multiprocessors * 8, b.multiprocessors * 16, b.multiprocessors * 32,
+          static_cast<int>(vectors / block_threads)};
 }
 
 bandwidth measure_copy(bench& b) {
@@ -355,14 +350,12 @@ bandwidth measure_copy(bench& b) {
   const timing library = measure(
       b,
       [&](cudaStream_t stream) {
-        CUDA_CHECK(cudaMemcpyAsync(b.output.get(), b.input.get(), bytes, cudaMemcpyDeviceToDevice,
-                                   stream));
+        CUDA_CHECK(cudaMemcpyAsync(b.output.get(), b.input.get(), bytes, cudaMemcpyDeviceToDevice, stream));
       },
       call_lead_us);
   keep_faster(best, 2 * bytes, library, "cudaMemcpy", 0);
   for (int blocks : candidate_blocks(b, copy_words / 4)) {
-    const timing t = measure(
-        b, [&](cudaStream_t stream) { launch_copy(b, blocks, stream); }, call_lead_us);
+    const timing t = measure(b, [&](cudaStream_t stream) { launch_copy(b, blocks, stream); }, call_lead_us);
     keep_faster(best, 2 * bytes, t, "copy_kernel", blocks);
   }
   return best;
@@ -376,8 +369,8 @@ bandwidth measure_read(bench& b) {
   bandwidth best;
   for (int blocks : candidate_blocks(b, read_words / 4)) {
     const work enqueue = [&](cudaStream_t stream) {
-      read_kernel<<<blocks, block_threads, 0, stream>>>(static_cast<const uint4*>(b.input.get()),
-                                                        sum_out, read_words / 4);
+      read_kernel<<<blocks, block_threads, 0, stream>>>(static_cast<const uint4*>(b.input.get()), sum_out,
+                                                        read_words / 4);
       CUDA_CHECK(cudaGetLastError());
     };
     const timing t = measure(b, enqueue, call_lead_us);
@@ -387,8 +380,7 @@ bandwidth measure_read(bench& b) {
     uint32_t got = 0;
     CUDA_CHECK(cudaMemcpy(&got, sum_out, sizeof(got), cudaMemcpyDeviceToHost));
     if (got != expected) {
-      std::fprintf(stderr, "WRONG: read_kernel with %d blocks summed to %u, not %u; left out\n",
-                   blocks, got, expected);
+      std::fprintf(stderr, "WRONG: read_kernel with %d blocks summed to %u, not %u; left out\n", blocks, got, expected);
       continue;
     }
     keep_faster(best, bytes, t, "read_kernel", blocks);
@@ -436,9 +428,8 @@ void run_one(bench& b, const registration& what, uint32_t items, std::vector<res
     r.time = divided(measure(b, enqueue, lead_us), repeats);
     r.bytes_moved = j.bytes_moved;
     r.outcome = run_and_verify(b, j, enqueue);
-    std::printf("%-7s %-4s %-4s %10u  %-9s K=%-5d %10.6f ms (%.6f..%.6f) %8.1f GB/s  %s",
-                what.primitive, what.operator_name, what.type, items, method, repeats,
-                r.time.median_ms, r.time.min_ms, r.time.max_ms,
+    std::printf("%-7s %-4s %-4s %10u  %-9s K=%-5d %10.6f ms (%.6f..%.6f) %8.1f GB/s  %s", what.primitive,
+                what.operator_name, what.type, items, method, repeats, r.time.median_ms, r.time.min_ms, r.time.max_ms,
                 gb_per_s(r.bytes_moved, r.time.median_ms), r.outcome.correct ? "ok" : "WRONG");
     if (std::strcmp(what.type, "f32") == 0) {
       std::printf(" (relative error %.2e)", r.outcome.relative_error);
@@ -463,9 +454,7 @@ void run_one(bench& b, const registration& what, uint32_t items, std::vector<res
   CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
   CUDA_CHECK(cudaGraphUpload(executable, b.stream));
   record(
-      "graph",
-      [&](cudaStream_t stream) { CUDA_CHECK(cudaGraphLaunch(executable, stream)); },
-      graph_lead_us, repeats);
+      "graph", [&](cudaStream_t stream) { CUDA_CHECK(cudaGraphLaunch(executable, stream)); }, graph_lead_us, repeats);
   CUDA_CHECK(cudaGraphExecDestroy(executable));
   CUDA_CHECK(cudaGraphDestroy(graph));
 }
@@ -475,24 +464,21 @@ void run_one(bench& b, const registration& what, uint32_t items, std::vector<res
 // The runtime only knows the CUDA version; the driver's own number comes from its tool.
 std::string driver_version() {
   std::string version;
-  FILE* pipe =
-      popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null", "r");
+  FILE* pipe = popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null", "r");
   if (pipe != nullptr) {
     char line[64] = {};
     if (std::fgets(line, sizeof(line), pipe) != nullptr) version = line;
     pclose(pipe);
   }
   version.erase(std::find(version.begin(), version.end(), '\n'), version.end());
-  const bool plausible =
-      !version.empty() && version.find_first_not_of("0123456789.") == std::string::npos;
+  const bool plausible = !version.empty() && version.find_first_not_of("0123456789.") == std::string::npos;
   return plausible ? version : "unknown";
 }
 
 std::string program_version() {
   char text[64];
-  std::snprintf(text, sizeof(text), "CUB %d.%d.%d (CUDA %d.%d)", CUB_VERSION / 100000,
-                CUB_VERSION / 100 % 1000, CUB_VERSION % 100, CUDART_VERSION / 1000,
-                CUDART_VERSION / 10 % 100);
+  std::snprintf(text, sizeof(text), "CUB %d.%d.%d (CUDA %d.%d)", CUB_VERSION / 100000, CUB_VERSION / 100 % 1000,
+                CUB_VERSION % 100, CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
   return text;
 }
 
@@ -507,8 +493,7 @@ std::string json_string(const std::string& text) {
 
 void write_bandwidth(FILE* file, const char* key, const bandwidth& w) {
   std::fprintf(file, " \"%s\": {\"bytes\": %llu, \"median_ms\": %.7f, \"gb_per_s\": %.3f},\n", key,
-               static_cast<unsigned long long>(w.bytes), w.median_ms,
-               gb_per_s(w.bytes, w.median_ms));
+               static_cast<unsigned long long>(w.bytes), w.median_ms, gb_per_s(w.bytes, w.median_ms));
 }
 
 bool write_json(const char* path, const bench& b, const bandwidth& copy, const bandwidth& read,
@@ -533,9 +518,8 @@ bool write_json(const char* path, const bench& b, const bandwidth& copy, const b
                  "\"step\": \"library\", \"items\": %u, \"method\": \"%s\", \"samples\": %d, "
                  "\"median_ms\": %.7f, \"min_ms\": %.7f, \"max_ms\": %.7f, "
                  "\"bytes_moved\": %llu, \"gb_per_s\": %.3f, \"correct\": %s}",
-                 separator, r.what->primitive, r.what->operator_name, r.what->type, r.items,
-                 r.method, r.time.samples, r.time.median_ms, r.time.min_ms, r.time.max_ms,
-                 static_cast<unsigned long long>(r.bytes_moved),
+                 separator, r.what->primitive, r.what->operator_name, r.what->type, r.items, r.method, r.time.samples,
+                 r.time.median_ms, r.time.min_ms, r.time.max_ms, static_cast<unsigned long long>(r.bytes_moved),
                  gb_per_s(r.bytes_moved, r.time.median_ms), r.outcome.correct ? "true" : "false");
     separator = ",\n";
   }
@@ -576,8 +560,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 uint32_t parse_number(const std::string& text, uint32_t largest) {
-  const bool digits = !text.empty() && text.size() <= 10 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
+  const bool digits = !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string::npos;
   const unsigned long long value = digits ? std::strtoull(text.c_str(), nullptr, 10) : 0;
   if (value < 1 || value > largest) {
     usage("'" + text + "' is not a number in 1.." + std::to_string(largest));
@@ -625,8 +608,7 @@ bool contains(const std::vector<std::string>& list, const char* name) {
 std::vector<const registration*> selected(const options& o) {
   std::vector<const registration*> chosen;
   for (const registration& r : registry) {
-    if (contains(o.primitives, r.primitive) && contains(o.operators, r.operator_name) &&
-        contains(o.types, r.type)) {
+    if (contains(o.primitives, r.primitive) && contains(o.operators, r.operator_name) && contains(o.types, r.type)) {
       chosen.push_back(&r);
     }
   }
@@ -662,11 +644,10 @@ void set_up(bench& b, const options& o) {
   }
   int rated_khz = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&rated_khz, cudaDevAttrClockRate, 0));
-  std::printf("%s, %s, driver %s, %d multiprocessors, %d MiB of L2\n", program_version().c_str(),
-              b.device_name.c_str(), driver_version().c_str(), b.multiprocessors,
-              properties.l2CacheSize >> 20);
-  std::printf("SM clock %.0f MHz after %.0f ms of work, then up to %.0f; rated %d MHz\n", first_mhz,
-              warm_ms, b.reference_mhz, rated_khz / 1000);
+  std::printf("%s, %s, driver %s, %d multiprocessors, %d MiB of L2\n", program_version().c_str(), b.device_name.c_str(),
+              driver_version().c_str(), b.multiprocessors, properties.l2CacheSize >> 20);
+  std::printf("SM clock %.0f MHz after %.0f ms of work, then up to %.0f; rated %d MHz\n", first_mhz, warm_ms,
+              b.reference_mhz, rated_khz / 1000);
   if (b.reference_mhz * 1e3 < low_clock * rated_khz) {
     std::fprintf(stderr, "WARNING: the SM clock never came near its rated value\n");
   }
@@ -698,8 +679,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cub_bench: cannot write %s\n", o.json.c_str());
     return 3;
   }
-  const auto wrong = std::count_if(results.begin(), results.end(),
-                                   [](const result& r) { return !r.outcome.correct; });
+  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.outcome.correct; });
   if (wrong > 0 || read.bytes == 0) {
     std::fprintf(stderr, "WRONG: %d results were incorrect\n", static_cast<int>(wrong));
     return 1;

@@ -20,9 +20,19 @@ using Binding = PlanBuilder::Binding;
 using Param = PlanBuilder::Param;
 
 constexpr std::uint64_t most_items = 0xfffffffe;
+// Of one dispatch: the kernels' positions, which may pass the end by less than a chunk, must fit into 32 bits.
+constexpr std::uint64_t most_window_items = 0x70000000;
 
 enum class Source : std::uint8_t { items, partials };
-enum class Sink : std::uint8_t { partials, result };
+enum class Sink : std::uint8_t {
+  partials,
+  result,
+  last_arriver,  // the result, by the workgroup that arrives last
+};
+
+// State of reduce_finish.last_arriver.wgsl: 8 words, then a record of up to 8 words for each chunk.
+constexpr std::uint64_t most_arrivals = 2048;
+constexpr std::uint64_t arrival_state_bytes = 4 * (8 + 8 * most_arrivals);
 
 // Everything that is decided before the first pass is planned.
 struct Problem {
@@ -42,6 +52,9 @@ struct Problem {
     return shape.segments.kind == Segmentation::Kind::whole ? shape.item_count.read_on_device
                                                             : shape.segments.count.read_on_device;
   }
+  [[nodiscard]] std::uint64_t item_bytes() const {
+    return shape.input.stride_bytes + (shape.second_input ? shape.second_input->stride_bytes : 0);
+  }
   [[nodiscard]] std::uint32_t unit_items(Source source) const { return source == Source::items && use_vectors ? 4 : 1; }
   [[nodiscard]] std::uint64_t tile_items(Source source) const {
     return std::uint64_t{tuning.workgroup_size} * tuning.units_per_thread * unit_items(source);
@@ -59,6 +72,23 @@ struct Slots {
 };
 
 std::uint32_t log2_ceil(std::uint64_t n) { return n <= 1 ? 0 : static_cast<std::uint32_t>(std::bit_width(n - 1)); }
+
+std::string combine_tree(std::vector<std::string> terms) {
+  while (terms.size() > 1) {
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
+    if (terms.size() % 2 != 0) next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms.front();
+}
+
+// Enough for all chunks at once, in registers that a small kernel has to spare.
+std::uint32_t records_per_thread(const Problem& problem) {
+  const std::uint64_t chunks = std::min<std::uint64_t>(problem.tuning.max_workgroups, most_arrivals);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(div_ceil(chunks, problem.tuning.workgroup_size), 1, 8));
+}
 
 // Loads of one tile without a branch between them, then a tree: text, because compilers do not keep arrays of loads in
 // registers across a loop.
@@ -81,14 +111,7 @@ std::string unrolled_fold(std::string_view name, std::uint32_t count, bool guard
       terms.push_back(std::format("v{}", k));
     }
   }
-  while (terms.size() > 1) {
-    std::vector<std::string> next;
-    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
-      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
-    if (terms.size() % 2 != 0) next.push_back(terms.back());
-    terms = std::move(next);
-  }
-  return text + std::format("  return {};\n}}\n", terms.front());
+  return text + std::format("  return {};\n}}\n", combine_tree(std::move(terms)));
 }
 
 void add_sink(KernelBuilder& builder, const Problem& problem, Sink sink) {
@@ -148,6 +171,57 @@ void add_f16(KernelBuilder& builder, const Problem& problem) {
   }
 }
 
+// publish() and read_record() for an accumulator of 1, 2 or 4 words, and gather_records(), whose loads are all in
+// flight together.
+std::string record_functions(const Problem& problem) {
+  const std::uint32_t words = problem.op.accumulator_bytes / 4;
+  const std::string type = words == 1 ? "u32" : std::format("vec{}u", words);
+  const auto word = [&](std::uint32_t i) {
+    return words == 1 ? std::string("words") : std::format("words.{}", "xyzw"[i]);
+  };
+  std::string publish;
+  std::string loads;
+  std::string check;
+  std::string value;
+  for (std::uint32_t i = 0; i < words; ++i) {
+    publish += std::format(
+        "  atomicStore(&state[first + {}u], tag | ({} & 0xffffu));\n"
+        "  atomicStore(&state[first + {}u], tag | ({} >> 16u));\n",
+        2 * i, word(i), 2 * i + 1, word(i));
+    loads += std::format(
+        "  let low{0} = atomicLoad(&state[first + {1}u]);\n"
+        "  let high{0} = atomicLoad(&state[first + {2}u]);\n",
+        i, 2 * i, 2 * i + 1);
+    check += std::format("{}((low{} ^ tag) | (high{} ^ tag)) < 0x10000u", i == 0 ? "" : " && ", i, i);
+    value += std::format("{}(low{} & 0xffffu) | (high{} << 16u)", i == 0 ? "" : ", ", i, i);
+  }
+  const std::string address = std::format("  let first = STATE_RECORDS + slot * {}u;\n", 2 * words);
+  std::string gather;
+  std::vector<std::string> terms;
+  const std::uint32_t records = records_per_thread(problem);
+  for (std::uint32_t k = 0; k < records; ++k) {
+    gather += std::format(
+        "  let slot{0} = first + {0}u * WORKGROUP_SIZE;\n"
+        "  let record{0} = read_record(min(slot{0}, chunk_count - 1u), tag);\n",
+        k);
+    // An incomplete record holds anything: no operator may see it.
+    terms.push_back(std::format("keep_if(record{0}.value, record{0}.is_complete && slot{0} < chunk_count)", k));
+  }
+  for (std::uint32_t k = 0; k < records; ++k) {
+    gather += std::format(
+        "  if (!record{0}.is_complete && slot{0} < chunk_count) {{ atomicMin(&least_missing, slot{0}); }}\n", k);
+  }
+  const std::uint32_t hidden = problem.traits.test_hidden_chunks;
+  return std::format(
+      "fn publish(slot: u32, total: Accumulator, tag: u32) {{\n  let words = bitcast<{0}>(total);\n{1}{2}}}\n"
+      "fn read_record(slot: u32, tag: u32) -> Record {{\n{1}{3}"
+      "  return Record(bitcast<Accumulator>({0}({4})), {5});\n}}\n"
+      "fn gather_records(first: u32, chunk_count: u32, tag: u32) -> Accumulator {{\n{6}  return {7};\n}}\n"
+      "fn is_hidden(chunk: u32) -> bool {{ return {8}; }}\n",
+      type, address, publish, loads, value, check, gather, combine_tree(std::move(terms)),
+      hidden == 0 ? "false" : std::format("chunk % {}u == 1u", hidden));
+}
+
 Result<std::shared_ptr<const Kernel>> tile_kernel(const Problem& problem, Source source, Sink sink) {
   KernelBuilder builder("reduce_tile");
   add_f16(builder, problem);
@@ -174,6 +248,13 @@ Result<std::shared_ptr<const Kernel>> tile_kernel(const Problem& problem, Source
                : from_device ? "reduce_extent.device_items.wgsl"
                              : "reduce_extent.host.wgsl");
   add_sink(builder, problem, sink);
+  if (sink == Sink::last_arriver) {
+    builder.constant("RECORDS_PER_THREAD", records_per_thread(problem));
+    builder.generated("records", record_functions(problem)).more_workgroup_bytes(8);
+    builder.part("reduce_finish.last_arriver.wgsl");
+  } else {
+    builder.part("reduce_finish.store.wgsl");
+  }
   builder.part("grid.wgsl");
   builder.part("reduce_tile.wgsl");
   return std::move(builder).build();
@@ -223,7 +304,7 @@ Level choose_level(const Problem& problem, Source source, std::uint64_t length, 
     const std::uint64_t wanted =
         std::max<std::uint64_t>(1, problem.tuning.max_workgroups / std::max<std::uint64_t>(1, rows));
     tiles_per_chunk = std::clamp<std::uint64_t>(div_ceil(tiles, wanted), 1, problem.tuning.longest_chain);
-    if (length <= problem.tuning.single_pass_items) {
+    if (length <= problem.tuning.one_workgroup_items) {
       tiles_per_chunk = std::max(tiles_per_chunk, std::min<std::uint64_t>(tiles, problem.tuning.longest_chain));
     }
   }
@@ -253,134 +334,185 @@ void add_sink_bindings(std::vector<Binding>& bindings, const Problem& problem, c
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-Result<Plan> plan_rows(const Problem& problem, const Slots& slots, PlanBuilder plan) {
-  const bool is_empty = problem.item_count == 0;
-  const std::uint32_t accumulator = problem.op.accumulator_bytes;
-  const std::vector<Window> windows = make_windows(problem);
-  const bool rows_are_split = !windows.empty() && windows.front().length < problem.row_length;
+// Long rows: a pass over the items, then passes over the partials of every row until one is left.
+class RowPlanner {
+ public:
+  RowPlanner(const Problem& problem, const Slots& slots, PlanBuilder plan)
+      : problem_(problem), slots_(slots), plan_(std::move(plan)) {}
 
-  // Chunks of one row over all windows that it is split into.
-  Level level = choose_level(problem, is_empty ? Source::partials : Source::items,
-                             windows.empty() ? 0 : windows.front().length, problem.row_count);
-  std::uint64_t chunks_per_row = level.chunks_per_row;
-  if (rows_are_split) {
-    chunks_per_row = 0;
-    for (const Window& window : windows) {
-      if (window.first_row == 0) {
-        chunks_per_row += choose_level(problem, Source::items, window.length, problem.row_count).chunks_per_row;
-      }
+  Result<Plan> finish() && {
+    choose();
+    Status status = plan_items();
+    while (status && sink_ == Sink::partials && chunks_per_row_ > 1) status = plan_partials();
+    if (!status) return std::unexpected(status.error());
+    if (problem_.op.summation_terms != 0) {
+      plan_.note(std::format("error of a float sum: at most {} * 2^-24 * sum |x|", depth_));
     }
+    return std::move(plan_).finish();
   }
-  const bool is_single = chunks_per_row == 1;
-  const Sink sink = is_single ? Sink::result : Sink::partials;
 
-  std::uint32_t depth = 0;
-  const auto deepen = [&](Source source, const Level& at) {
-    const std::uint64_t tiles =
-        problem.op.commutative ? at.chunk_items / problem.tile_items(source) : problem.tile_items(source);
-    depth += u32(tiles) + log2_ceil(std::uint64_t{problem.tuning.units_per_thread} * problem.unit_items(source)) +
-             2 * problem.unit_items(source) + fold_depth(problem.fold, problem.traits, problem.tuning.workgroup_size);
-  };
+ private:
+  void choose() {
+    windows_ = make_windows(problem_);
+    rows_are_split_ = !windows_.empty() && windows_.front().length < problem_.row_length;
+    is_empty_ = problem_.item_count == 0;
+    source_ = is_empty_ ? Source::partials : Source::items;
+    level_ = choose_level(problem_, source_, windows_.empty() ? 0 : windows_.front().length, problem_.row_count);
+    chunks_per_row_ = 0;
+    for (const Window& window : windows_) {
+      // Windows of the first row tell for all.
+      if (window.first_row != 0) break;
+      chunks_per_row_ += choose_level(problem_, source_, window.length, problem_.row_count).chunks_per_row;
+    }
+    const bool has_words = !problem_.value.is_struct() && problem_.op.commutative;
+    if (chunks_per_row_ == 1) {
+      sink_ = Sink::result;
+    } else if (problem_.tuning.single_pass && has_words && windows_.size() == 1 && problem_.row_count == 1 &&
+               chunks_per_row_ <= most_arrivals && arrival_state_bytes <= problem_.traits.max_binding_bytes) {
+      sink_ = Sink::last_arriver;
+      state_ = plan_.state("reduce.arrivals", arrival_state_bytes);
+      plan_.note("one pass: the workgroup that arrives last folds the chunks");
+    } else {
+      partials_ = plan_.scratch("partials", problem_.row_count * chunks_per_row_ * problem_.op.accumulator_bytes);
+    }
+    if (is_empty_) nothing_ = plan_.scratch("nothing", problem_.op.accumulator_bytes);
+  }
 
-  SlotId from;
-  if (!is_single) from = plan.scratch("partials", problem.row_count * chunks_per_row * accumulator);
-  const SlotId nothing = is_empty ? plan.scratch("nothing", 16) : SlotId{};
-  const Source first_source = is_empty ? Source::partials : Source::items;
-  const auto kernel = tile_kernel(problem, first_source, sink);
-  if (!kernel) return std::unexpected(kernel.error());
-  const bool reads_count = (*kernel)->find_binding("item_count") != nullptr;
-  std::uint64_t chunk_base = 0;
-  for (const Window& window : windows) {
-    if (window.first_item == 0) chunk_base = window.first_row * chunks_per_row;
-    // The rest of a row that was cut into windows may be too short for a binding of vectors.
-    const bool vectors = problem.use_vectors && window.length * problem.shape.input.stride_bytes >= 16;
-    Problem scalar = problem;
-    scalar.use_vectors = vectors;
-    const Level at = choose_level(scalar, first_source, window.length, problem.row_count);
-    const std::uint64_t first = window.first_row * problem.row_length + window.first_item;
+  Status plan_items() {
+    std::uint64_t chunk_base = 0;
+    for (const Window& window : windows_) {
+      if (window.first_item == 0) chunk_base = window.first_row * chunks_per_row_;
+      // The rest of a row that was cut into windows may be too short for a binding of vectors.
+      Problem local = problem_;
+      local.use_vectors = problem_.use_vectors && window.length * problem_.shape.input.stride_bytes >= 16;
+      const Level at = choose_level(local, source_, window.length, problem_.row_count);
+      const auto kernel = tile_kernel(local, source_, sink_);
+      if (!kernel) return std::unexpected(kernel.error());
+      PlanBuilder::Step step = items_step(window, at, *kernel, local.use_vectors);
+      if (sink_ == Sink::partials) step.params.push_back({"output_first", u32(chunk_base)});
+      chunk_base += step.workgroup_count;
+      plan_.dispatch(std::move(step));
+    }
+    deepen(source_, level_);
+    if (sink_ == Sink::last_arriver) {
+      depth_ += log2_ceil(records_per_thread(problem_)) +
+                u32(div_ceil(chunks_per_row_, problem_.tuning.workgroup_size)) +
+                fold_depth(problem_.fold, problem_.traits, problem_.tuning.workgroup_size);
+    }
+    return {};
+  }
+
+  PlanBuilder::Step items_step(const Window& window, const Level& at, const std::shared_ptr<const Kernel>& kernel,
+                               bool vectors) const {
+    const std::uint64_t first = window.first_row * problem_.row_length + window.first_item;
     const std::uint64_t count = window.row_count * window.length;
     PlanBuilder::Step step;
-    step.kernel = *kernel;
-    if (vectors != problem.use_vectors) {
-      const auto rest = tile_kernel(scalar, first_source, sink);
-      if (!rest) return std::unexpected(rest.error());
-      step.kernel = *rest;
-    }
+    step.kernel = kernel;
     step.workgroup_count = window.row_count * at.chunks_per_row;
-    if (is_empty) {
-      step.bindings.push_back({"input", nothing});
+    if (is_empty_) {
+      step.bindings.push_back({"input", nothing_});
+      step.params.push_back({"input_first", 0});
     } else {
-      step.bindings = item_bindings(problem, slots, first, count, vectors);
+      step.bindings = item_bindings(problem_, slots_, first, count, vectors);
     }
-    if (sink == Sink::result) {
-      add_sink_bindings(step.bindings, problem, slots, window.first_row, window.row_count);
-    } else {
-      step.bindings.push_back({"output", from});
-    }
-    if (reads_count) step.bindings.push_back({"item_count", slots.item_count, 0, 4, "count_first"});
-    step.params = {{"row_length", u32(window.length)},     {"row_count", u32(window.row_count)},
-                   {"chunk_items", u32(at.chunk_items)},   {"chunks_per_row", u32(at.chunks_per_row)},
-                   {"index_base", u32(window.first_item)}, {"row_base", u32(window.first_row)}};
-    if (is_empty) step.params.push_back({"input_first", 0});
-    if (!problem.shape.second_input || is_empty) step.params.push_back({"second_first", 0});
-    if (!reads_count) step.params.push_back({"count_first", 0});
-    if (sink == Sink::partials) step.params.push_back({"output_first", u32(chunk_base)});
+    bind_sink(step, partials_, window.first_row, window.row_count);
+    bind_count(step);
+    step.params.insert(step.params.end(), {{"row_length", u32(window.length)},
+                                           {"row_count", u32(window.row_count)},
+                                           {"chunk_items", u32(at.chunk_items)},
+                                           {"chunks_per_row", u32(at.chunks_per_row)},
+                                           {"index_base", u32(window.first_item)},
+                                           {"row_base", u32(window.first_row)}});
+    if (!problem_.shape.second_input || is_empty_) step.params.push_back({"second_first", 0});
     step.reason =
         std::format("{} {}{} of {} items, {} items a chunk", window.row_count, window.row_count == 1 ? "row" : "rows",
-                    rows_are_split ? " (window)" : "", window.length, at.chunk_items);
-    const std::uint64_t item_bytes =
-        problem.shape.input.stride_bytes + (problem.shape.second_input ? problem.shape.second_input->stride_bytes : 0);
-    step.bytes_read = count * item_bytes;
-    step.bytes_written =
-        window.row_count * at.chunks_per_row * (sink == Sink::result ? problem.op.result.stride_bytes : accumulator);
-    chunk_base += window.row_count * at.chunks_per_row;
-    plan.dispatch(std::move(step));
+                    rows_are_split_ ? " (window)" : "", window.length, at.chunk_items);
+    step.bytes_read = count * problem_.item_bytes();
+    step.bytes_written = written_bytes(window.row_count * at.chunks_per_row, sink_);
+    return step;
   }
-  deepen(first_source, level);
 
-  // Partials of every row, until one is left.
-  while (chunks_per_row > 1) {
-    const Level at = choose_level(problem, Source::partials, chunks_per_row, problem.row_count);
-    const bool is_last = at.chunks_per_row == 1;
-    const auto pass = tile_kernel(problem, Source::partials, is_last ? Sink::result : Sink::partials);
-    if (!pass) return std::unexpected(pass.error());
-    SlotId to;
+  Status plan_partials() {
+    const Level at = choose_level(problem_, Source::partials, chunks_per_row_, problem_.row_count);
+    sink_ = at.chunks_per_row == 1 ? Sink::result : Sink::partials;
+    const auto kernel = tile_kernel(problem_, Source::partials, sink_);
+    if (!kernel) return std::unexpected(kernel.error());
+    const std::uint64_t chunks = problem_.row_count * at.chunks_per_row;
+    const SlotId from = partials_;
     PlanBuilder::Step step;
-    step.kernel = *pass;
-    step.workgroup_count = problem.row_count * at.chunks_per_row;
+    step.kernel = *kernel;
+    step.workgroup_count = chunks;
     step.bindings = {{"input", from}};
-    if (is_last) {
-      add_sink_bindings(step.bindings, problem, slots, 0, problem.row_count);
-    } else {
-      to = plan.scratch("partials", problem.row_count * at.chunks_per_row * accumulator);
-      step.bindings.push_back({"output", to});
-    }
-    const bool counts = (*pass)->find_binding("item_count") != nullptr;
-    if (counts) step.bindings.push_back({"item_count", slots.item_count, 0, 4, "count_first"});
-    step.params = {{"row_length", u32(chunks_per_row)},
-                   {"row_count", u32(problem.row_count)},
+    step.params = {{"row_length", u32(chunks_per_row_)},
+                   {"row_count", u32(problem_.row_count)},
                    {"chunk_items", u32(at.chunk_items)},
                    {"chunks_per_row", u32(at.chunks_per_row)},
                    {"index_base", 0},
                    {"row_base", 0},
                    {"input_first", 0},
                    {"second_first", 0}};
-    if (!counts) step.params.push_back({"count_first", 0});
-    if (!is_last) step.params.push_back({"output_first", 0});
-    step.reason = std::format("{} partials a row", chunks_per_row);
-    step.bytes_read = problem.row_count * chunks_per_row * accumulator;
-    step.bytes_written =
-        problem.row_count * at.chunks_per_row * (is_last ? problem.op.result.stride_bytes : accumulator);
-    plan.dispatch(std::move(step));
+    if (sink_ == Sink::partials) {
+      partials_ = plan_.scratch("partials", chunks * problem_.op.accumulator_bytes);
+      step.params.push_back({"output_first", 0});
+    }
+    bind_sink(step, partials_, 0, problem_.row_count);
+    bind_count(step);
+    step.reason = std::format("{} partials a row", chunks_per_row_);
+    step.bytes_read = problem_.row_count * chunks_per_row_ * problem_.op.accumulator_bytes;
+    step.bytes_written = written_bytes(chunks, sink_);
+    plan_.dispatch(std::move(step));
     deepen(Source::partials, at);
-    from = to;
-    chunks_per_row = at.chunks_per_row;
+    chunks_per_row_ = at.chunks_per_row;
+    return {};
   }
-  if (problem.op.summation_terms != 0) {
-    plan.note(std::format("error of a float sum: at most {} * 2^-24 * sum |x|", depth));
+
+  void bind_sink(PlanBuilder::Step& step, SlotId partials, std::uint64_t first_row, std::uint64_t row_count) const {
+    if (sink_ == Sink::partials) {
+      step.bindings.push_back({"output", partials});
+      return;
+    }
+    add_sink_bindings(step.bindings, problem_, slots_, first_row, row_count);
+    if (sink_ == Sink::last_arriver) step.bindings.push_back({"state", state_});
   }
-  return std::move(plan).finish();
-}
+
+  void bind_count(PlanBuilder::Step& step) const {
+    if (step.kernel->find_binding("item_count") != nullptr) {
+      step.bindings.push_back({"item_count", slots_.item_count, 0, 4, "count_first"});
+    } else {
+      step.params.push_back({"count_first", 0});
+    }
+  }
+
+  [[nodiscard]] std::uint64_t written_bytes(std::uint64_t chunks, Sink sink) const {
+    if (sink == Sink::last_arriver) return problem_.op.result.stride_bytes;
+    return chunks * (sink == Sink::result ? problem_.op.result.stride_bytes : problem_.op.accumulator_bytes);
+  }
+
+  // Roundings on the longest way of an item through a pass: its tree in the tile, the tiles after its own (whose edges
+  // are folded item by item), the workgroup's tree.
+  void deepen(Source source, const Level& at) {
+    const std::uint64_t tile = problem_.tile_items(source);
+    const std::uint64_t tiles = problem_.op.commutative ? at.chunk_items / tile : tile;
+    depth_ += u32(tiles) + log2_ceil(std::uint64_t{problem_.tuning.units_per_thread} * problem_.unit_items(source)) +
+              2 * problem_.unit_items(source) +
+              fold_depth(problem_.fold, problem_.traits, problem_.tuning.workgroup_size);
+  }
+
+  const Problem& problem_;
+  const Slots& slots_;
+  PlanBuilder plan_;
+  std::vector<Window> windows_;
+  bool rows_are_split_ = false;
+  bool is_empty_ = false;
+  Source source_ = Source::items;
+  Sink sink_ = Sink::partials;
+  Level level_;
+  std::uint64_t chunks_per_row_ = 1;
+  SlotId partials_;
+  SlotId nothing_;
+  SlotId state_;
+  std::uint32_t depth_ = 0;
+};
 
 Result<std::shared_ptr<const Kernel>> segments_kernel(const Problem& problem, Source source, std::uint32_t threads) {
   KernelBuilder builder("reduce_segments");
@@ -426,7 +558,7 @@ Result<Plan> plan_segments(const Problem& problem, const Slots& slots, PlanBuild
   if (by_rows && problem.row_length != 0) {
     most = std::min(most, std::max<std::uint64_t>(1, problem.window_bytes / stride / problem.row_length));
   }
-  const SlotId nothing = is_empty ? plan.scratch("nothing", 16) : SlotId{};
+  const SlotId nothing = is_empty ? plan.scratch("nothing", problem.op.accumulator_bytes) : SlotId{};
   for (std::uint64_t first = 0; first < segments; first += most) {
     const std::uint64_t count = std::min(most, segments - first);
     PlanBuilder::Step step;
@@ -459,11 +591,14 @@ Result<Plan> plan_segments(const Problem& problem, const Slots& slots, PlanBuild
     if (!problem.counts_on_device()) step.params.push_back({"count_first", 0});
     step.reason = std::format("{} segments, {} {} each", count, threads, threads == 1 ? "thread" : "threads");
     const std::uint64_t items = by_rows ? count * problem.row_length : problem.item_count;
-    const std::uint64_t item_bytes =
-        stride + (problem.shape.second_input ? problem.shape.second_input->stride_bytes : 0);
-    step.bytes_read = items * item_bytes + (by_rows ? 0 : count * 8);
+    step.bytes_read = items * problem.item_bytes() + (by_rows ? 0 : count * 8);
     step.bytes_written = count * problem.op.result.stride_bytes;
     plan.dispatch(std::move(step));
+  }
+  if (problem.op.summation_terms != 0) {
+    const std::uint64_t longest = by_rows ? problem.row_length : problem.item_count;
+    plan.note(std::format("error of a float sum: at most {} * 2^-24 * sum |x|",
+                          div_ceil(longest, threads) + log2_ceil(threads)));
   }
   return std::move(plan).finish();
 }
@@ -491,7 +626,9 @@ Status check_shape(const ReduceShape& shape, const ElementType& value) {
 }
 
 Status check_tuning(const ReduceTuning& tuning) {
-  if (!std::has_single_bit(tuning.workgroup_size) || tuning.units_per_thread == 0 || tuning.units_per_thread > 64 ||
+  // A tile of one item would leave as many partials as there were items.
+  const bool tiles_fold = std::uint64_t{tuning.workgroup_size} * tuning.units_per_thread > 1;
+  if (!std::has_single_bit(tuning.workgroup_size) || !tiles_fold || tuning.units_per_thread > 64 ||
       tuning.max_workgroups == 0 || tuning.longest_chain == 0) {
     return fail(ErrorKind::invalid_request, std::format("Tuning out of range: {}.", to_string(tuning)));
   }
@@ -528,22 +665,34 @@ Result<Plan> plan_reduce(const ReduceShape& shape, const DeviceTraits& traits, s
   // Of one binding, what an unaligned view leaves; a multiple of both the alignment and the item, so that later windows
   // begin as the first does.
   const std::uint64_t alignment = traits.offset_alignment;
-  const auto leftover = [&](std::uint64_t offset, std::uint32_t stride) {
+  const std::uint32_t stride = shape.input.stride_bytes;
+  const std::uint32_t second_stride = shape.second_input ? shape.second_input->stride_bytes : stride;
+  const std::uint64_t second_offset = shape.second_input ? offsets.second_input_bytes : offsets.input_bytes;
+  for (const auto& [offset, bytes] : {std::pair{offsets.input_bytes, stride}, {second_offset, second_stride}}) {
+    if (offset % std::gcd<std::uint64_t>(alignment, bytes) == 0) continue;
+    return fail(ErrorKind::invalid_request,
+                std::format("Offset {} of an input is not a multiple of its item ({} bytes).", offset, bytes));
+  }
+  const auto leftover = [&](std::uint64_t offset, std::uint32_t item_bytes) {
     std::uint64_t bytes = offset % alignment;
-    while (bytes % stride != 0) bytes += alignment;
+    while (bytes % item_bytes != 0) bytes += alignment;
     return bytes;
   };
-  const std::uint32_t stride = shape.input.stride_bytes;
   const std::uint64_t first_bytes = leftover(offsets.input_bytes, stride);
-  const std::uint32_t second_stride = shape.second_input ? shape.second_input->stride_bytes : stride;
-  const std::uint64_t second_bytes =
-      shape.second_input ? leftover(offsets.second_input_bytes, second_stride) : first_bytes;
-  const std::uint64_t unit = alignment * (stride / std::gcd<std::uint64_t>(alignment, stride)) *
-                             (second_stride / std::gcd<std::uint64_t>(alignment, second_stride));
-  const std::uint64_t room =
-      (traits.max_binding_bytes - std::min(traits.max_binding_bytes, std::max(first_bytes, second_bytes))) * stride /
-      std::max(stride, second_stride);
-  problem.window_bytes = align_down(room, unit);
+  const std::uint64_t second_bytes = leftover(second_offset, second_stride);
+  const auto room = [&](std::uint64_t unused_bytes) {
+    const std::uint64_t bytes = traits.max_binding_bytes - std::min(traits.max_binding_bytes, unused_bytes);
+    return std::min(bytes * stride / std::max(stride, second_stride), most_window_items * stride);
+  };
+  const auto items_a_block = [&](std::uint64_t item_bytes) { return std::lcm(alignment, item_bytes) / item_bytes; };
+  const std::uint64_t unit = stride * std::lcm(items_a_block(stride), items_a_block(second_stride));
+  problem.window_bytes = align_down(room(std::max(first_bytes, second_bytes)), unit);
+  if (by_rows && problem.item_count * stride > problem.window_bytes) {
+    // Windows of whole rows, and those of rows after the first, begin anywhere.
+    const std::uint64_t most_unused =
+        std::max((items_a_block(stride) - 1) * stride, (items_a_block(second_stride) - 1) * second_stride);
+    problem.window_bytes = align_down(room(most_unused), stride);
+  }
   if (problem.item_count != 0 && problem.window_bytes == 0) {
     return fail(ErrorKind::unsupported, std::format("A binding of {} bytes is too small for {} items.",
                                                     traits.max_binding_bytes, shape.input.name));
@@ -584,7 +733,7 @@ Result<Plan> plan_reduce(const ReduceShape& shape, const DeviceTraits& traits, s
       (rows_are_short && problem.row_length * stride <= problem.window_bytes)) {
     return plan_segments(problem, slots, std::move(plan));
   }
-  return plan_rows(problem, slots, std::move(plan));
+  return RowPlanner(problem, slots, std::move(plan)).finish();
 }
 
 }  // namespace upsweep

@@ -2,7 +2,7 @@
 //
 // Prelude gives  Accumulator, CHUNK_ALIGNMENT
 // Parts give     tile_index (grid), fold_range (reduce_fold.*), workgroup_reduce (workgroup_reduce.*),
-//                row_length, row_count (reduce_extent.*), store_total (reduce_output.*)
+//                row_length, row_count (reduce_extent.*), start_chunk, finish_chunk (reduce_finish.*)
 //
 // A flat reduction is one row. Positions count items from the beginning of the bound range of the input.
 
@@ -23,22 +23,21 @@ struct ReduceParams {
 
 @group(0) @binding(0) var<uniform> params: ReduceParams;
 
-fn run(workgroup: Workgroup, thread: Thread) {
-  let chunk = tile_index(workgroup.id, params.grid_width, params.grid_height);
+fn chunk_range(chunk: u32) -> Range {
   let row = chunk / params.chunks_per_row;
-  let length = row_length();
-  let is_real = row < row_count();
-
   var range: Range;
   range.row_first = params.input_first + row * params.row_length;
   range.second_row_first = params.second_first + row * params.row_length;
   // Chunks begin where a vector load may begin.
   range.origin = range.row_first / CHUNK_ALIGNMENT * CHUNK_ALIGNMENT + (chunk % params.chunks_per_row) * params.chunk_items;
   range.begin = max(range.origin, range.row_first);
-  range.end = select(0u, min(range.origin + params.chunk_items, range.row_first + length), is_real);
+  range.end = select(0u, min(range.origin + params.chunk_items, range.row_first + row_length()), row < row_count());
+  return range;
+}
 
-  let total = workgroup_reduce(fold_range(range, thread), thread, workgroup);
-  if (thread.index == 0u && is_real) {
-    store_total(params.output_first + chunk, total);
-  }
+fn run(workgroup: Workgroup, thread: Thread) {
+  let chunk = tile_index(workgroup.id, params.grid_width, params.grid_height);
+  let tag = start_chunk(thread);
+  let total = workgroup_reduce(fold_range(chunk_range(chunk), thread), thread, workgroup);
+  finish_chunk(chunk, total, tag, thread, workgroup);
 }

@@ -10,10 +10,10 @@ namespace upsweep {
 
 std::string to_string(const ReduceTuning& tuning) {
   return std::format(
-      "{} threads x {} {}{}, at most {} workgroups, chains of at most {} tiles, one workgroup up to {} items",
+      "{} threads x {} {}{}{}, at most {} workgroups, chains of at most {} tiles, one workgroup up to {} items",
       tuning.workgroup_size, tuning.units_per_thread, tuning.use_vectors ? "vectors" : "items",
-      tuning.use_subgroups ? "" : ", no subgroups", tuning.max_workgroups, tuning.longest_chain,
-      tuning.single_pass_items);
+      tuning.use_subgroups ? "" : ", no subgroups", tuning.single_pass ? "" : ", no single pass", tuning.max_workgroups,
+      tuning.longest_chain, tuning.one_workgroup_items);
 }
 
 ReduceTuning select_reduce_tuning(const ReduceShape& shape, const DeviceTraits& traits) {
@@ -23,9 +23,11 @@ ReduceTuning select_reduce_tuning(const ReduceShape& shape, const DeviceTraits& 
   // Large elements: fewer threads, so that one value a thread fits into workgroup memory.
   const std::uint32_t fitting = std::bit_floor(std::max(1u, traits.max_workgroup_bytes / accumulator_bytes));
   tuning.workgroup_size = std::min({tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size), fitting});
-  // Loads in flight are counted in bytes: 128 a thread.
-  const std::uint32_t item_bytes = shape.input.stride_bytes;
-  tuning.units_per_thread = std::clamp(128 / std::max(16u, item_bytes), 1u, 8u);
+  // A dispatch costs a software device next to nothing, barriers and atomics much.
+  tuning.single_pass = !traits.is_cpu;
+  // 64 bytes in flight a thread: four vectors of four items, or up to eight items.
+  const bool has_vectors = shape.input.components == 1 && shape.input.stride_bytes <= 4 && !shape.input.is_struct();
+  tuning.units_per_thread = has_vectors ? 4 : std::clamp(64 / shape.input.stride_bytes, 1u, 8u);
   return tuning;
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarking/bench_plans.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "benchmarking/embedded_kernels.h"
+#include "benchmarking/input.h"
+#include "plan/grid.h"
+#include "plan/kernel_builder.h"
+#include "plan/plan_builder.h"
+
+namespace upsweep::bench {
+namespace {
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+KernelBuilder kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes = 0) {
+  KernelBuilder builder{std::string(name)};
+  builder.workgroup(workgroup_size, workgroup_bytes);
+  builder.part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
+  add_benchmark_part(builder, std::string(name) + ".wgsl");
+  return builder;
+}
+
+}  // namespace
+
+std::uint32_t bench_workgroup_size(const DeviceTraits& traits) {
+  return std::min(256u, std::bit_floor(traits.max_workgroup_size));
+}
+
+Result<Plan> plan_fill(std::uint64_t item_count, Scalar scalar, const DeviceTraits& traits) {
+  const std::uint32_t size = bench_workgroup_size(traits);
+  const auto fill = kernel("bench_fill", size).build();
+  if (!fill) return std::unexpected(fill.error());
+  PlanBuilder plan("bench_fill", traits);
+  const SlotId output = plan.argument("output", item_count * 4, 4, true);
+  const std::uint64_t window = align_down(traits.max_binding_bytes, traits.offset_alignment) / 4;
+  for (std::uint64_t first = 0; first < item_count; first += window) {
+    const std::uint64_t count = std::min(window, item_count - first);
+    plan.dispatch({.kernel = *fill,
+                   .workgroup_count = div_ceil(count, size),
+                   .bindings = {{"output", output, first * 4, count * 4}},
+                   .params = {{"item_count", u32(count)},
+                              {"index_base", u32(first)},
+                              {"seed", input_seed},
+                              {"is_float", scalar == Scalar::f32 ? 1u : 0u}},
+                   .reason = "makes the input",
+                   .bytes_written = count * 4});
+  }
+  return std::move(plan).finish();
+}
+
+Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits) {
+  const std::uint32_t size = bench_workgroup_size(traits);
+  const auto copy = kernel("bench_copy", size).build();
+  if (!copy) return std::unexpected(copy.error());
+  PlanBuilder plan("bench_copy", traits);
+  const SlotId input = plan.argument("input", word_count * 4, 16);
+  const SlotId output = plan.argument("output", word_count * 4, 16, true);
+  plan.dispatch({.kernel = *copy,
+                 .workgroup_count = workgroup_count,
+                 .bindings = {{"input", input}, {"output", output}},
+                 .params = {{"unit_count", u32(word_count / 4)}, {"thread_count", u32(workgroup_count * size)}},
+                 .reason = "copies",
+                 .bytes_read = word_count * 4,
+                 .bytes_written = word_count * 4});
+  return std::move(plan).finish();
+}
+
+Result<Plan> plan_read(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits) {
+  const std::uint32_t size = bench_workgroup_size(traits);
+  KernelBuilder builder = kernel("bench_read", size, size * 4);
+  builder.constant("TILE_UNITS", size * read_units_per_thread);
+  builder.alias("Accumulator", "u32").part("workgroup_reduce.tree.wgsl");
+  const auto read = std::move(builder).build();
+  if (!read) return std::unexpected(read.error());
+  PlanBuilder plan("bench_read", traits);
+  const SlotId input = plan.argument("input", word_count * 4, 16);
+  const SlotId output = plan.argument("output", workgroup_count * 4, 4, true);
+  plan.dispatch({.kernel = *read,
+                 .workgroup_count = workgroup_count,
+                 .bindings = {{"input", input}, {"output", output}},
+                 .params = {{"unit_count", u32(word_count / 4)}, {"workgroup_count", u32(workgroup_count)}},
+                 .reason = "reads",
+                 .bytes_read = word_count * 4,
+                 .bytes_written = workgroup_count * 4});
+  return std::move(plan).finish();
+}
+
+Result<Plan> plan_probe(std::uint32_t multiply_count, const DeviceTraits& traits) {
+  constexpr std::uint32_t threads = 32;
+  constexpr std::uint32_t multiplies_per_round = 16;
+  const auto probe = kernel("bench_probe", threads).build();
+  if (!probe) return std::unexpected(probe.error());
+  PlanBuilder plan("bench_probe", traits);
+  const SlotId output = plan.argument("output", probe_bytes, 4, true);
+  plan.dispatch({.kernel = *probe,
+                 .workgroup_count = 1,
+                 .bindings = {{"output", output}},
+                 .params = {{"round_count", multiply_count / multiplies_per_round}, {"multiplier", 2654435761u}},
+                 .reason = "follows the clock",
+                 .bytes_written = threads * 4});
+  return std::move(plan).finish();
+}
+
+}  // namespace upsweep::bench

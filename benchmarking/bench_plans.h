@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of the benchmarks' own kernels. Pure, like the library's planners.
+#pragma once
+
+#include <cstdint>
+
+#include "upsweep/device_traits.h"
+#include "upsweep/element.h"
+#include "upsweep/plan.h"
+#include "upsweep/status.h"
+
+namespace upsweep::bench {
+
+// Fills argument `output` with the shared input (input.h).
+Result<Plan> plan_fill(std::uint64_t item_count, Scalar scalar, const DeviceTraits& traits);
+
+// Copies `word_count` words (a multiple of 4) of argument `input` to `output` with so many workgroups.
+Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits);
+
+// Reads `word_count` words (a multiple of 4) of `input`; one partial sum a workgroup goes to `output`.
+constexpr std::uint32_t read_units_per_thread = 8;  // of 16 bytes, in one round
+Result<Plan> plan_read(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits);
+
+// One workgroup of dependent multiplications; writes `probe_bytes` to `output`.
+Result<Plan> plan_probe(std::uint32_t multiply_count, const DeviceTraits& traits);
+constexpr std::uint64_t probe_bytes = 256;
+
+std::uint32_t bench_workgroup_size(const DeviceTraits& traits);
+
+}  // namespace upsweep::bench

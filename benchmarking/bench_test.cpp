@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// run_bench() from end to end, at sizes that take no time.
+#include "benchmarking/bench.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "benchmarking/harness.h"
+#include "testing/gpu_test.h"
+
+namespace upsweep::testing {
+namespace {
+
+using bench::BenchOptions;
+using bench::run_bench;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BenchGpu : public GpuTest {
+ protected:
+  Status run_with(const BenchOptions& options) {
+    table_.str({});
+    return run_bench(context(), options, table_, progress_);
+  }
+  [[nodiscard]] std::string table() const { return table_.str(); }
+
+ private:
+  std::ostringstream table_;
+  std::ostringstream progress_;
+};
+INSTANTIATE_TEST_SUITE_P(, BenchGpu, ::testing::Values(Profile::full, Profile::minimum_limits), profile_name);
+
+std::string file_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_P(BenchGpu, TheLadderHasEveryStepWithATime) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test.json";
+  std::filesystem::remove(path);
+  const Status ok = run_with({.ladder = true, .items = {1000}, .samples = 2, .json_path = path.string()});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  const bool has_subgroups = GetParam() == Profile::full && context().traits().subgroups;
+  for (const char* title : {"CPU, one thread", "one atomic per item", "tree, power-of-two stride",
+                            "tree, conflict-free", "vec4 loads", "subgroups, one barrier", "the library's choice"}) {
+    EXPECT_THAT(table(), HasSubstr(title));
+  }
+  EXPECT_EQ(table().find("not on this device") == std::string::npos, has_subgroups) << table();
+  EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+  const std::string json = file_text(path);
+  for (const char* step : {"cpu", "atomic", "tree_interleaved", "tree_sequential", "vectors", "library"}) {
+    EXPECT_THAT(json, HasSubstr(std::string("\"step\": \"") + step + "\", \"items\": 1000, \"method\": \"call\""));
+  }
+  EXPECT_THAT(json, Not(HasSubstr("\"correct\": false")));
+  std::filesystem::remove(path);
+}
+
+TEST_P(BenchGpu, SizesOfBothTypesAreTimedInBothWays) {
+  const Status ok = run_with({.items = {0, 1, 1000}, .samples = 2});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("reduce sum  u32    1000"));
+  EXPECT_THAT(table(), HasSubstr("reduce sum  f32    1000"));
+  EXPECT_THAT(table(), HasSubstr("not timed: no items"));
+}
+
+TEST_P(BenchGpu, OtherOperatorsAreChecked) {
+  const Status ok = run_with({.items = {777}, .types = {"i32", "f32"}, .operation = "argmax", .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("reduce argmax  f32     777"));
+}
+
+TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
+  const auto refused = [&](const BenchOptions& options) {
+    const Status status = run_with(options);
+    EXPECT_TRUE(table().empty());
+    return !status && status.error().kind == ErrorKind::invalid_request;
+  };
+  EXPECT_TRUE(refused({.names = {"sort"}}));
+  EXPECT_TRUE(refused({.types = {"u64"}}));
+  EXPECT_TRUE(refused({.types = {"nonsense"}}));
+  EXPECT_TRUE(refused({.operation = "nonsense"}));
+  EXPECT_TRUE(refused({.ladder = true, .operation = "min"}));
+  EXPECT_TRUE(refused({.ladder = true, .types = {"i32"}}));
+  EXPECT_TRUE(refused({.types = {"f32"}, .operation = "product"}));
+  EXPECT_TRUE(refused({.items = {1ull << 32}}));
+  EXPECT_TRUE(refused({.samples = 0}));
+  EXPECT_TRUE(refused({.json_path = "/no such folder/bench.json"}));
+}
+
+TEST_P(BenchGpu, SizesBeyondTheDeviceHaveNoTime) {
+  const Status ok = run_with({.items = {0xfffffffe}, .types = {"u32"}, .samples = 1});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(),
+              HasSubstr(context().traits().max_buffer_bytes / 4 < 0xfffffffe ? "larger than the device's largest buffer"
+                                                                             : "longer than a second"));
+}
+
+// No GPU is needed to go the way of one: copies in front of every sample, clock probes, retries, larger buffers.
+TEST_P(BenchGpu, TheWayOfAGpuGivesRightResultsAndTimes) {
+  DeviceTraits traits = context().traits();
+  traits.is_cpu = false;
+  traits.max_buffer_bytes = 1 << 20;
+  context().override_traits(traits);
+  const Status ok = run_with({.items = {1000, 1u << 20}, .types = {"u32"}, .samples = 3});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("median of 3 samples"));
+  EXPECT_THAT(table(), HasSubstr("reduce sum  u32    1000"));
+  EXPECT_THAT(table(), HasSubstr("larger than the device's largest buffer"));
+}
+
+TEST_P(BenchGpu, WithoutTimestampsTheHostsClockIsUsed) {
+  DeviceTraits traits = context().traits();
+  traits.timestamps = false;
+  context().override_traits(traits);
+  const Status ok = run_with({.items = {1000}, .types = {"u32"}, .samples = 1});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("wall time"));
+}
+
+TEST_P(BenchGpu, AFailingRecorderIsReported) {
+  auto buffer = context().create_buffer(4096, "copy");
+  ASSERT_TRUE(buffer.has_value());
+  auto other = context().create_buffer(4096, "copy");
+  ASSERT_TRUE(other.has_value());
+  auto harness =
+      bench::Harness::create(context(), {.samples = 2, .copy_from = *buffer, .copy_to = *other, .copy_words = 1024});
+  ASSERT_TRUE(harness.has_value()) << harness.error().message;
+  const auto timing = (*harness)->time(
+      bench::Method::call, [](WGPUComputePassEncoder) -> Status { return fail(ErrorKind::internal, "on purpose"); });
+  ASSERT_FALSE(timing.has_value());
+  EXPECT_EQ(timing.error().message, "on purpose");
+  harness->reset();
+  wgpuBufferRelease(*buffer);
+  wgpuBufferRelease(*other);
+}
+
+}  // namespace
+}  // namespace upsweep::testing

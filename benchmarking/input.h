@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs that host and device make alike, and what reductions of them must give. The CUB peer has the same generator.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "upsweep/element.h"
+#include "upsweep/operator.h"
+#include "upsweep/status.h"
+
+namespace upsweep::bench {
+
+constexpr std::uint32_t input_seed = 1;
+
+constexpr std::uint32_t input_hash(std::uint32_t i, std::uint32_t seed = input_seed) {
+  std::uint32_t h = i * 2654435761u + seed;
+  h = (h ^ (h >> 15)) * 2246822519u;
+  h = (h ^ (h >> 13)) * 3266489917u;
+  return h ^ (h >> 16);
+}
+
+constexpr float input_float(std::uint32_t i) { return static_cast<float>(input_hash(i) >> 8) * (1.0f / 16777216.0f); }
+
+// The bits of item i.
+constexpr std::uint32_t input_bits(std::uint32_t i, Scalar scalar) {
+  return scalar == Scalar::f32 ? std::bit_cast<std::uint32_t>(input_float(i)) : input_hash(i);
+}
+
+struct Verdict {
+  bool correct = false;
+  double relative_error = 0;  // sums of f32 only
+};
+
+// The reduction of the first items, one after the other. Sums of f32 are kept in double.
+class RunningReference {
+ public:
+  // Types u32, i32, f32; not the product of f32, which runs below the smallest number.
+  static Result<RunningReference> create(const BinaryOperator& op, const ElementType& type);
+  // To the first `item_count` items; starts again where that is fewer than before.
+  void advance(std::uint64_t item_count);
+  [[nodiscard]] Verdict check(std::uint32_t result_bits) const;
+
+ private:
+  RunningReference(OperatorKind kind, Scalar scalar);
+  void restart();
+  void take(std::uint32_t i);
+  [[nodiscard]] bool is_less(std::uint32_t a, std::uint32_t b) const;
+
+  OperatorKind kind_;
+  Scalar scalar_;
+  std::uint64_t item_count_ = 0;
+  std::uint32_t value_ = 0;  // bits
+  std::uint32_t index_ = 0;  // argmin, argmax
+  double sum_ = 0;           // sums of f32
+};
+
+}  // namespace upsweep::bench

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of the benchmark: buffers, harness, rates, progress, and the steps that every measurement goes through.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarking/bench.h"
+#include "benchmarking/harness.h"
+#include "benchmarking/input.h"
+#include "benchmarking/rates.h"
+#include "benchmarking/report.h"
+
+namespace upsweep::bench {
+
+// Says what begins, when nothing has been said for more than a second.
+class Progress {
+ public:
+  explicit Progress(std::ostream& out) : out_(out) {}
+  void begin(const std::string& what);
+
+ private:
+  std::ostream& out_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// Work at one size. The recorder holds on to the plan.
+struct Work {
+  std::shared_ptr<const Plan> plan;
+  Recorder record;
+};
+
+class Session {
+ public:
+  // `items` and `types` are the ones to come; the buffers are made for them.
+  static Result<std::unique_ptr<Session>> open(Context& context, const BenchOptions& options,
+                                               const std::vector<std::uint64_t>& items, std::ostream& progress);
+
+  // Makes the whole input buffer the shared input of a type, if it is not yet.
+  Status fill_input(Scalar scalar);
+
+  // Prepares, times and checks the work at row.item_count, and fills the row. `make` plans it at any size, up to which
+  // the input reaches.
+  Status measure(Measurement& row, const std::function<Result<Work>(std::uint64_t)>& make,
+                 const RunningReference& expected, bool with_amortised);
+
+  [[nodiscard]] bool fits(std::uint64_t item_count) const { return item_count <= input_words_; }
+  [[nodiscard]] Context& context() const { return context_; }
+  [[nodiscard]] const BenchOptions& options() const { return options_; }
+  [[nodiscard]] BufferView input() const { return input_.get(); }
+  [[nodiscard]] BufferView output() const { return output_.get(); }
+  [[nodiscard]] Report& report() { return report_; }
+  [[nodiscard]] Progress& progress() { return progress_; }
+
+ private:
+  Session(Context& context, const BenchOptions& options, std::ostream& progress)
+      : context_(context), options_(options), progress_(progress) {}
+  Status make_buffers(const std::vector<std::uint64_t>& items);
+  Status measure_rates();
+  void describe();
+  // Whether one run is expected to take longer than anybody would wait for; CPU adapters only.
+  Result<bool> takes_too_long(std::uint64_t item_count, const std::function<Result<Work>(std::uint64_t)>& make);
+  Result<bool> run_and_check(const Recorder& record, const RunningReference& expected, Measurement& row);
+
+  Context& context_;
+  const BenchOptions& options_;
+  Progress progress_;
+  Report report_;
+  std::unique_ptr<Harness> harness_;
+  BufferHandle input_;
+  BufferHandle copy_to_;
+  BufferHandle output_;
+  std::uint64_t input_words_ = 0;
+  std::uint64_t copy_words_ = 0;
+  std::uint64_t read_words_ = 0;
+  std::optional<Scalar> filled_;
+};
+
+}  // namespace upsweep::bench

@@ -1,0 +1,15 @@
+# Fails unless PAGE contains the lines between "README begins" and "README ends" of each file in EXAMPLES (a |-list),
+# less their indentation of two spaces.
+file(READ "${PAGE}" page)
+string(REPLACE "|" ";" examples "${EXAMPLES}")
+foreach(example IN LISTS examples)
+  file(READ "${example}" text)
+  if(NOT text MATCHES "// README begins\n(.*)\n *// README ends")
+    message(FATAL_ERROR "${example} marks no lines for the README.")
+  endif()
+  string(REPLACE "\n  " "\n" shown "\n${CMAKE_MATCH_1}\n")
+  string(FIND "${page}" "${shown}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${PAGE} does not show these lines of ${example}:${shown}")
+  endif()
+endforeach()

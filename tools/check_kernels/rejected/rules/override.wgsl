@@ -1,0 +1,1 @@
+override   size: u32 = 64u;

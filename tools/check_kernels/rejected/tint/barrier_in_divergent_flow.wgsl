@@ -1,0 +1,4 @@
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) index: u32) {
+  if (index < 3u) { workgroupBarrier(); }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands share: options, errors, the device.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "upsweep/context.h"
+
+namespace upsweep::cli {
+
+// Ends the program with one line on stderr.
+struct Failure {
+  int exit_code = 1;
+  std::string message;
+};
+using Outcome = std::expected<void, Failure>;
+template <typename T>
+using Expected = std::expected<T, Failure>;
+
+inline constexpr int device_failure = 1;
+inline constexpr int usage_failure = 2;
+
+// Bad input or usage.
+inline std::unexpected<Failure> refuse(std::string message) {
+  return std::unexpected(Failure{usage_failure, std::move(message)});
+}
+// With `has_user_text` a kernel that does not compile is taken for a mistake in that text.
+std::unexpected<Failure> failed(const Error& error, bool has_user_text = false);
+
+// Several lines as one, without control characters.
+std::string single_line(std::string_view text);
+
+// 1000000, 1e6 or 2^20.
+Expected<std::uint64_t> parse_count(std::string_view text);
+
+struct GlobalOptions {
+  AdapterRequest adapter;
+};
+
+struct Program {
+  CLI::App app{"Parallel primitives for WebGPU on arrays in files.", "upsweep"};
+  GlobalOptions global;
+  std::function<Outcome()> action;  // of the command that was chosen
+
+  // A command whose options fill `options`, and which runs as run(program, options).
+  template <typename Options, typename Run>
+  CLI::App& add(CLI::App& parent, std::string name, std::string description, std::string examples,
+                std::shared_ptr<Options> options, Run run) {
+    CLI::App& command = *parent.add_subcommand(std::move(name), std::move(description));
+    command.fallthrough();
+    command.footer("Examples:\n" + std::move(examples));
+    command.final_callback([this, options, run] { action = [this, options, run] { return run(*this, *options); }; });
+    return command;
+  }
+};
+
+Expected<std::unique_ptr<Context>> open_context(const GlobalOptions& global, bool debug = false);
+// The first error that the device reported by itself.
+Outcome check_device(Context& context);
+
+}  // namespace upsweep::cli

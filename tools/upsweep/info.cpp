@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep info: the device, and what the library makes of it.
+#include <array>
+#include <format>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "commands.h"
+#include "upsweep/reduce.h"
+
+namespace upsweep::cli {
+namespace {
+
+struct InfoOptions {
+  bool json = false;
+};
+
+// "sum of f32 items, subgroupAdd" for typical reductions.
+std::vector<std::string> chosen_paths(const DeviceTraits& traits) {
+  std::vector<std::pair<BinaryOperator, ElementType>> cases{{BinaryOperator::sum(), ElementType::u32()},
+                                                            {BinaryOperator::sum(), ElementType::f32()},
+                                                            {BinaryOperator::min(), ElementType::f32()},
+                                                            {BinaryOperator::argmin(), ElementType::f32()},
+                                                            {BinaryOperator::sum(), ElementType::u64()}};
+  if (traits.f16) cases.emplace_back(BinaryOperator::sum(), ElementType::f16());
+  std::vector<std::string> paths;
+  for (const auto& [op, type] : cases) {
+    constexpr std::uint64_t item_count = std::uint64_t{1} << 24;
+    const auto plan = plan_reduce({.item_count = Count::on_host(item_count), .input = type, .combine = op}, traits);
+    if (!plan) {
+      paths.push_back(std::format("{} of {}: {}", to_string(op), type.name, single_line(plan.error().message)));
+      continue;
+    }
+    const std::size_t passes = plan->dispatches.size();
+    paths.push_back(std::format("{}; 2^24 items in {} {}", plan->notes.at(0), passes, passes == 1 ? "pass" : "passes"));
+  }
+  return paths;
+}
+
+nlohmann::ordered_json as_json(const Context& context) {
+  const DeviceTraits& traits = context.traits();
+  const ProbeReport& probe = context.probe_report();
+  nlohmann::ordered_json json;
+  json["adapter"] = traits.adapter;
+  json["vendor"] = traits.adapter_vendor;
+  json["driver"] = context.driver();
+  json["backend"] = context.backend();
+  json["is_cpu"] = traits.is_cpu;
+  json["limits"] = {{"max_workgroup_size", traits.max_workgroup_size},
+                    {"max_workgroup_bytes", traits.max_workgroup_bytes},
+                    {"max_workgroups_per_dimension", traits.max_workgroups_per_dimension},
+                    {"max_storage_buffers", traits.max_storage_buffers},
+                    {"max_binding_bytes", traits.max_binding_bytes},
+                    {"max_buffer_bytes", traits.max_buffer_bytes},
+                    {"offset_alignment", traits.offset_alignment}};
+  json["features"] = {{"subgroups", traits.subgroups},
+                      {"subgroup_min_size", traits.subgroup_min_size},
+                      {"subgroup_max_size", traits.subgroup_max_size},
+                      {"subgroup_id_builtin", traits.subgroup_id_builtin},
+                      {"f16", traits.f16},
+                      {"timestamps", traits.timestamps}};
+  json["probe"] = {{"ran", probe.ran},
+                   {"subgroup_size", probe.subgroup_size},
+                   {"ballot_width", probe.ballot_width},
+                   {"subgroup_ids_follow_index", probe.subgroup_ids_follow_index},
+                   {"workgroup_atomics", probe.workgroup_atomics},
+                   {"integer_division", probe.integer_division},
+                   {"keeps_subnormals", probe.keeps_subnormals}};
+  json["reduce"] = chosen_paths(traits);
+  json["adapters"] = Context::adapter_names();
+  return json;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> units{"bytes", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  while (value >= 1024 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return std::format("{:.4g} {}", value, units[unit]);
+}
+
+void print_text(const Context& context) {
+  const DeviceTraits& traits = context.traits();
+  const ProbeReport& probe = context.probe_report();
+  const auto line = [](std::string_view name, const std::string& text) {
+    std::cout << std::format("{:<12}{}\n", name, text);
+  };
+  const auto yes = [](bool is_so) { return is_so ? "yes" : "no"; };
+  line("adapter", std::format("{}{}", traits.adapter, traits.is_cpu ? " (software)" : ""));
+  line("driver", context.driver());
+  line("backend", context.backend());
+  line("limits",
+       std::format("{} threads and {} of memory a workgroup, {} workgroups a dimension", traits.max_workgroup_size,
+                   bytes_text(traits.max_workgroup_bytes), traits.max_workgroups_per_dimension));
+  line("", std::format("{} storage buffers a kernel, {} a binding, {} a buffer, offsets in multiples of {}",
+                       traits.max_storage_buffers, bytes_text(traits.max_binding_bytes),
+                       bytes_text(traits.max_buffer_bytes), traits.offset_alignment));
+  line("features", std::format("subgroups: {}; f16: {}; timestamps: {}",
+                               !traits.subgroups ? std::string("no")
+                               : traits.subgroup_min_size == traits.subgroup_max_size
+                                   ? std::format("of {}", traits.subgroup_max_size)
+                                   : std::format("of {} to {}", traits.subgroup_min_size, traits.subgroup_max_size),
+                               yes(traits.f16), yes(traits.timestamps)));
+  if (probe.subgroup_size != 0) {
+    line("probe",
+         std::format("subgroups of {} threads, ballots see {}; threads are numbered {}", probe.subgroup_size,
+                     probe.ballot_width,
+                     probe.subgroup_ids_follow_index ? "subgroup by subgroup" : "in an order of the device's own"));
+  } else {
+    line("probe", "no subgroups were tried");
+  }
+  line("", std::format("atomics in workgroup memory {}, integer division {}, subnormal floats are {}",
+                       probe.workgroup_atomics ? "count right" : "COUNT WRONG",
+                       probe.integer_division ? "is right" : "IS WRONG",
+                       probe.keeps_subnormals ? "kept in arithmetic" : "flushed to zero in arithmetic"));
+  std::string_view name = "reduce";
+  for (const std::string& path : chosen_paths(traits)) line(std::exchange(name, ""), path);
+  name = "adapters";
+  for (const std::string& adapter : Context::adapter_names()) line(std::exchange(name, ""), adapter);
+}
+
+Outcome run_info(Program& program, const InfoOptions& options) {
+  const auto context = open_context(program.global);
+  if (!context) return std::unexpected(context.error());
+  if (options.json) {
+    std::cout << as_json(**context).dump(2) << '\n';
+  } else {
+    print_text(**context);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_info(Program& program) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App& command =
+      program.add(program.app, "info", "Show the device: limits, features, probe results, chosen paths",
+                  "  upsweep info\n  upsweep info --adapter llvmpipe --limits minimum --json", options, run_info);
+  command.add_flag("--json", options->json, "Print JSON");
+}
+
+}  // namespace upsweep::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The upsweep program. A command is a file beside this one with its add_...() in the list below.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <format>
+#include <iostream>
+#include <string>
+
+#include "commands.h"
+
+namespace upsweep::cli {
+
+using AddCommand = void(Program&);
+AddCommand add_info, add_reduce, add_explain, add_bench;
+
+namespace {
+
+int report(const Failure& failure) {
+  std::cerr << "upsweep: " << single_line(failure.message) << std::endl;
+  return failure.exit_code;
+}
+
+// A driver that flushes all streams as it goes away leaves the error with stdout, not with std::cout.
+bool flush_output() { return std::cout.flush() && std::ferror(stdout) == 0; }
+
+void add_global_options(Program& program) {
+  CLI::App& app = program.app;
+  AdapterRequest& request = program.global.adapter;
+  app.set_version_flag("--version", "upsweep " UPSWEEP_VERSION);
+  app.add_option("--adapter", request.name, "Adapter by a part of its name or driver; `upsweep info` lists them")
+      ->type_name("NAME");
+  app.add_option("--backend", request.backend, "Adapter by its API: vulkan, metal, d3d12")->type_name("NAME");
+  app.add_flag("--no-subgroups", request.without_subgroups, "Use the paths for devices without subgroups");
+  app.add_option_function<std::string>(
+         "--limits", [&request](const std::string& limits) { request.default_limits = limits == "minimum"; },
+         "minimum: ask the device only for what every WebGPU device has")
+      ->check(CLI::IsMember({"minimum", "adapter"}));
+  app.footer(
+      "Examples:\n"
+      "  upsweep info\n"
+      "  upsweep reduce --op max temperatures.npy\n"
+      "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
+      "  upsweep bench --ladder reduce\n"
+      "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"
+      "Exit codes: 0 done, 1 the device failed, 2 bad input or usage.");
+  app.get_formatter()->enable_footer_formatting(false);
+  app.require_subcommand(1);
+}
+
+int run(int argc, char** argv) {
+  Program program;
+  add_global_options(program);
+  for (AddCommand* add : {add_info, add_reduce, add_explain, add_bench}) add(program);
+  try {
+    program.app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      return report({usage_failure, std::string(error.what()) + "; --help shows the usage"});
+    }
+    program.app.exit(error);  // prints the help or the version
+    return flush_output() ? 0 : report({device_failure, "cannot write to standard output"});
+  }
+  if (const Outcome outcome = program.action(); !outcome) return report(outcome.error());
+  if (!flush_output()) return report({device_failure, "cannot write to standard output"});
+  return 0;
+}
+
+}  // namespace
+}  // namespace upsweep::cli
+
+int main(int argc, char** argv) {
+  // A reader that goes away (head, less) ends the program as it does any other filter, whatever the parent set.
+  std::signal(SIGPIPE, SIG_DFL);
+  try {
+    return upsweep::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    return upsweep::cli::report({upsweep::cli::device_failure, error.what()});
+  }
+}
