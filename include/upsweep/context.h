@@ -35,8 +35,8 @@ struct ProbeReport {
 
 /// Which adapter a context of its own should use. Empty fields do not restrict.
 struct AdapterRequest {
-  std::string name;     ///< A part of the adapter's name, case-insensitive ("llvmpipe", "H200").
-  std::string backend;  ///< "vulkan", "metal", "d3d12", ...
+  std::string name = {};     ///< A part of the adapter's name, case-insensitive ("llvmpipe", "H200").
+  std::string backend = {};  ///< "vulkan", "metal", "d3d12", ...
   bool low_power = false;
   bool default_limits = false;  ///< Ask for WebGPU's default limits only, as a browser page might.
   bool without_subgroups = false;
@@ -98,7 +98,9 @@ class Context {
   /// with its limits raised to what it offers and the features that kernels can use. Waits.
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(const AdapterRequest& request = {},
                                                                const ContextOptions& options = {});
-  /// Works on the caller's device; takes references, never settings. Errors of the device go to the caller's own
+  /// Works on the caller's device; takes references, never settings. Request the features Subgroups, ShaderF16 and
+  /// TimestampQuery and raised limits for it where the adapter has them: plans use what the device was created with.
+  /// Errors of the device go to the caller's own
   /// callbacks; those of the library's objects are reported here.
   [[nodiscard]] static Result<std::unique_ptr<Context>> adopt(WGPUDevice device, const ContextOptions& options = {});
   /// The names of the adapters that `create` can choose from.

@@ -33,9 +33,9 @@ enum class OperatorKind : std::uint8_t {
 /// there is one; logical operators count every non-zero item, NaN too, as true.
 struct BinaryOperator {
   OperatorKind kind = OperatorKind::sum;
-  std::string function;  ///< custom: the name of the WGSL function `fn name(a: T, b: T) -> T`.
-  std::string wgsl;      ///< custom: text that declares it, and whatever it calls.
-  std::string identity;  ///< custom: a WGSL expression e of type T with op(e, x) = op(x, e) = x.
+  std::string function = {};  ///< custom: the name of the WGSL function `fn name(a: T, b: T) -> T`.
+  std::string wgsl = {};      ///< custom: text that declares it, and whatever it calls.
+  std::string identity = {};  ///< custom: a WGSL expression e of type T with op(e, x) = op(x, e) = x.
   bool commutative = true;
 
   bool operator==(const BinaryOperator&) const = default;
@@ -70,7 +70,7 @@ struct BinaryOperator {
 ///   i  the index of the item (u32), counted from the first item of its segment.
 struct Transform {
   std::string expression = "x";
-  std::string wgsl;  ///< Text with functions or structs that the expression uses; may be empty.
+  std::string wgsl = {};  ///< Text with functions or structs that the expression uses; may be empty.
 
   bool operator==(const Transform&) const = default;
   [[nodiscard]] bool is_identity() const { return expression == "x" && wgsl.empty(); }

@@ -43,18 +43,18 @@ struct ReduceShape {
   /// Items of the input. 0 gives the initial value, or without one the operator's identity (numpy's start value:
   /// +inf for min of floats, 4294967295 for argmin). At most 4294967294. For `rows` leave it 0: rows and row_length say
   /// it.
-  Count item_count;
+  Count item_count = {};
   ElementType input = ElementType::f32();
-  std::optional<ElementType> second_input;  ///< Items `y` of the transform: same number as the input.
-  Transform transform;                      ///< Applied to each item as it is loaded.
-  std::optional<ElementType> value;         ///< Type that the transform gives; the input's type if not set.
-  BinaryOperator combine;
+  std::optional<ElementType> second_input = {};  ///< Items `y` of the transform: same number as the input.
+  Transform transform = {};                      ///< Applied to each item as it is loaded.
+  std::optional<ElementType> value = {};         ///< Type that the transform gives; the input's type if not set.
+  BinaryOperator combine = {};
   /// Type of the result: only f32 instead of f16 can be chosen. Otherwise it is the value's type; u32 for argmin,
   /// argmax (index from the segment's first item), any and all (0 or 1).
-  std::optional<ElementType> output;
-  Segmentation segments;
+  std::optional<ElementType> output = {};
+  Segmentation segments = {};
   /// Folded in front of each segment, once. Bytes of a `value`. Not for argmin and argmax.
-  std::optional<ConstantValue> init;
+  std::optional<ConstantValue> init = {};
 
   bool operator==(const ReduceShape&) const = default;
 };
@@ -94,12 +94,12 @@ struct ReduceOffsets {
 /// stride (4 for f16), no more. `output` receives one result per segment and must not overlap the others; it may be a
 /// range of the same buffer as an input if no 256-byte block holds parts of both.
 struct ReduceBuffers {
-  BufferView input;
-  BufferView output;
-  BufferView second_input;
-  BufferView item_count;
-  BufferView segment_begins;
-  BufferView segment_ends;
+  BufferView input = {};
+  BufferView output = {};
+  BufferView second_input = {};
+  BufferView item_count = {};
+  BufferView segment_begins = {};
+  BufferView segment_ends = {};
 };
 
 /// Plans, then records into the target. Neither submits nor waits; allocates nothing when repeated.

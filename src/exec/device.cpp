@@ -243,8 +243,9 @@ Result<std::unique_ptr<Context>> Context::create(const AdapterRequest& request, 
       return fail(ErrorKind::device,
                   "No WebGPU adapter was found. Install a GPU driver or a software one (Debian: mesa-vulkan-drivers).");
     }
-    return fail(ErrorKind::invalid_request, std::format("No adapter fits \"{}{}{}\"; there are: {}.", request.name,
-                                                        request.backend.empty() ? "" : " on ", request.backend, names));
+    return fail(ErrorKind::invalid_request,
+                std::format("No adapter fits name \"{}\"{}; there are: {}.", request.name,
+                            request.backend.empty() ? "" : std::format(" and backend \"{}\"", request.backend), names));
   }
   auto device = request_device(*impl, request);
   if (!device) return std::unexpected(device.error());

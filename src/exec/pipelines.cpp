@@ -29,6 +29,8 @@ WGPUBufferBindingType binding_type(BindingKind kind, bool is_shared) {
 struct CompilerMessages {
   std::shared_ptr<const Kernel> kernel;
   std::string text;
+  // Whose text the first message is about: library files end in .wgsl, everything else is made of what the caller gave.
+  ErrorKind kind = ErrorKind::internal;
   bool done = false;
   std::shared_ptr<ErrorInbox> late_to;  // set when nobody waits any more
 };
@@ -55,16 +57,19 @@ void collect_messages(WGPUCompilationInfoRequestStatus, const WGPUCompilationInf
   for (std::size_t i = 0; info != nullptr && i < info->messageCount; ++i) {
     const WGPUCompilationMessage& message = info->messages[i];
     if (message.type != WGPUCompilationMessageType_Error) continue;
+    const bool is_first = messages->text.empty();
     messages->text += "\n   " + explain_message(*messages->kernel, message.lineNum, from_wgpu(message.message));
+    const std::string where = messages->kernel->locate(static_cast<std::uint32_t>(message.lineNum));
+    if (is_first && where.find(".wgsl:") == std::string::npos) messages->kind = ErrorKind::invalid_request;
   }
   if (messages->late_to == nullptr) return;
-  if (!messages->text.empty()) messages->late_to->put({ErrorKind::internal, std::move(messages->text)});
+  if (!messages->text.empty()) messages->late_to->put({messages->kind, std::move(messages->text)});
   delete messages;
 }
 
 // What the compiler says of the module, with lines in the files and texts that it was assembled from.
-std::string compiler_messages(const Context::Impl& context, WGPUShaderModule module,
-                              const std::shared_ptr<const Kernel>& kernel) {
+Error compiler_error(const Context::Impl& context, WGPUShaderModule module,
+                     const std::shared_ptr<const Kernel>& kernel) {
   // On the heap: without an instance the callback may come later than this call returns.
   auto messages = std::make_unique<CompilerMessages>();
   messages->kernel = kernel;
@@ -78,7 +83,7 @@ std::string compiler_messages(const Context::Impl& context, WGPUShaderModule mod
     (void)messages.release();
     return {};
   }
-  return messages->text;
+  return {messages->kind, messages->text};
 }
 
 struct Parts {
@@ -132,9 +137,9 @@ std::unique_ptr<Pipeline> new_pipeline(const std::shared_ptr<const Kernel>& kern
   return pipeline;
 }
 
-std::unexpected<Error> pipeline_error(const Kernel& kernel, const std::string& compiler, const std::string& device) {
-  return fail(ErrorKind::internal, std::format("Kernel {} was refused by the device:{}", kernel.name,
-                                               compiler.empty() ? " " + device : compiler));
+std::unexpected<Error> pipeline_error(const Kernel& kernel, const Error& compiler, const std::string& device) {
+  return fail(compiler.kind, std::format("Kernel {} was refused by the device:{}", kernel.name,
+                                         compiler.message.empty() ? " " + device : compiler.message));
 }
 
 }  // namespace
@@ -167,7 +172,7 @@ Result<const Pipeline*> PipelineCache::get(Context::Impl& context, const std::sh
   pipeline->layout = std::move(parts.layout);
   const std::string message = scope.pop();
   if (!message.empty() || !pipeline->pipeline) {
-    return pipeline_error(*kernel, compiler_messages(context, parts.module.get(), kernel), message);
+    return pipeline_error(*kernel, compiler_error(context, parts.module.get(), kernel), message);
   }
   context.statistics.pipelines_created += 1;
   context.statistics.pipeline_milliseconds += milliseconds_since(start);
@@ -203,9 +208,9 @@ void finish_creation(WGPUCreatePipelineAsyncStatus result, WGPUComputePipeline r
     if (!pipeline.pipeline) pipeline.pipeline = std::move(created);
     creation->context->statistics.pipelines_created += 1;
   } else {
-    status = pipeline_error(*creation->kernel,
-                            compiler_messages(*creation->context, creation->module.get(), creation->kernel),
-                            from_wgpu(message));
+    status =
+        pipeline_error(*creation->kernel, compiler_error(*creation->context, creation->module.get(), creation->kernel),
+                       from_wgpu(message));
   }
   // Last: these may use the context, even destroy it.
   for (const auto& ready : std::exchange(pipeline.waiting, {})) ready(status);
@@ -233,7 +238,7 @@ void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<cons
   Parts parts = create_parts(context.device.get(), *known);
   const std::string message = scope.pop();
   if (!message.empty()) {
-    ready(pipeline_error(*kernel, compiler_messages(context, parts.module.get(), kernel), message));
+    ready(pipeline_error(*kernel, compiler_error(context, parts.module.get(), kernel), message));
     return;
   }
   if (!known->layout) known->layout = std::move(parts.layout);

@@ -60,7 +60,7 @@ std::string dispatch_text(const Plan& plan, const Dispatch& dispatch) {
   for (const BoundRange& range : dispatch.bindings) {
     const auto variable = std::ranges::find(kernel.bindings, range.binding, &KernelBinding::index);
     text +=
-        std::format("      {:<7} {} = {} [{}, +{})\n", variable->kind == BindingKind::storage_read ? "read" : "write",
+        std::format("      {:<7} {} = {} [{}, +{})\n", variable->kind == BindingKind::storage_read ? "read" : "access",
                     variable->name, slot_name(plan, range.slot), range.offset_bytes, range.size_bytes);
   }
   text += "      params ";

@@ -35,8 +35,8 @@ std::string to_string(FoldPath path, const LoweredOperator& op) {
   switch (path) {
     case FoldPath::tree: return "tree in workgroup memory";
     case FoldPath::ordered: return "tree in item order in workgroup memory";
-    case FoldPath::subgroup_builtin: return op.subgroup_builtin + " and one barrier";
-    case FoldPath::subgroup_shuffle: return "subgroup shuffles and one barrier";
+    case FoldPath::subgroup_builtin: return op.subgroup_builtin + ", then across subgroups";
+    case FoldPath::subgroup_shuffle: return "subgroup shuffles, then across subgroups";
     case FoldPath::subgroup_emulated: return "emulated subgroups";
   }
   return "?";
@@ -91,7 +91,10 @@ std::uint32_t fold_depth(FoldPath path, const DeviceTraits& traits, std::uint32_
   const std::uint32_t size = path == FoldPath::subgroup_emulated
                                  ? traits.emulated_subgroup_size
                                  : std::max(traits.subgroup_min_size, narrowest_subgroup);
-  return log2(size) + std::max(1u, workgroup_size / size);
+  // As workgroup_reduce.subgroup.wgsl: rounds of subgroups until eight values are left, then a tree of those.
+  std::uint32_t depth = log2(size) + 3;
+  for (std::uint32_t count = workgroup_size / size; count > 8; count = (count + size - 1) / size) depth += log2(size);
+  return depth;
 }
 
 }  // namespace upsweep

@@ -359,6 +359,7 @@ class BadInput(CliTest):
         for op in ("sum", "product"):
             self.assert_refused(2, "--cast f4", "reduce", "--op", op, f8)
         self.assert_refused(2, "--cast f4", "reduce", "--op", "min", "--transform", "x", f8)
+        self.assert_refused(2, "no 64-bit integers", "reduce", "--transform", "x * 2", self.save(np.ones(3, "u8")))
         self.assert_refused(2, "bits of integers", "reduce", "--op", "xor", self.good)
         self.assert_refused(2, "no operator", "reduce", "--op", "median", self.good)
         self.assert_refused(2, "--cast f4", "reduce", "--cast", "f4", self.save(np.ones(3, "i8")))

@@ -171,6 +171,9 @@ Outcome run_reduce(Program& program, const ReduceOptions& options) {
     return refuse(
         std::format("{}: --transform calculates in WGSL, which has no 64-bit floats; add --cast f4", array.name()));
   }
+  if (has_transform && (items->dtype() == Dtype::u8 || items->dtype() == Dtype::i8)) {
+    return refuse(std::format("{}: --transform calculates in WGSL, which has no 64-bit integers", array.name()));
+  }
   if (options.by_rows && array.shape().empty()) {
     return refuse(std::format("{}: --rows needs an array of at least one dimension", array.name()));
   }
@@ -251,7 +254,8 @@ constexpr const char* examples = R"(  upsweep reduce --op max temperatures.npy
   upsweep reduce --op-wgsl gcd.wgsl --op-name gcd --identity 0u --commutes numbers.npy
 Items: u1 to u8, i1 to i8, b1, f2, f4; f8 for min, max, argmin, argmax, any, all. FILE - reads standard input.
 Results follow NumPy: sums and products of integers in 64 bits, modulo 2^64; NaN is propagated; argmin and argmax give
-the lowest index, or that of the first NaN. f2 and f4 are added in f32, in a tree; an f2 result is rounded once.
+the lowest index, or that of the first NaN. --transform calculates in u32, i32 or
+f32 (wrapping) before that. f2 and f4 are added in f32, in a tree; an f2 result is rounded once.
 An empty array gives --init or the operator's identity (min of f4: inf, max of u1: 0); argmin and argmax give -1.)";
 
 }  // namespace
