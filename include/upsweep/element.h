@@ -40,7 +40,8 @@ struct ElementType {
   static ElementType f16();  ///< Needs the feature shader-f16; arithmetic is done in f32.
   static ElementType u64();
   static ElementType i64();
-  /// A vector of 2 or 4 components of u32, i32 or f32; operators act on each component.
+  /// A vector of 2 or 4 components of u32, i32 or f32; operators act on each component. Anything else gives a type of
+  /// no size, which planners refuse.
   static ElementType vec(Scalar scalar, std::uint32_t components);
 
   /// A struct (or any other host-shareable type) declared by `wgsl`, e.g.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "upsweep/status.h"
@@ -109,6 +110,8 @@ struct Dispatch {
   Grid grid;
   std::vector<BoundRange> bindings;
   std::vector<std::byte> params;
+  /// Params fields that must be equal modulo 4 once the offsets of the arguments are known: vector loads rely on it.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> alike_fields = {};
   std::string reason;  ///< One sentence for `explain`.
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;

@@ -43,6 +43,7 @@ bool close(std::uint32_t a, std::uint32_t b, bool as_floats, double tolerance) {
 }  // namespace
 
 Status Context::check_element(const ElementType& type) {
+  if (type.stride_bytes == 0) return fail(ErrorKind::invalid_request, "An element type of no size has no stride.");
   // So many items that a stride that is 4 bytes longer or shorter changes their number by one at least.
   const std::uint64_t bytes = std::uint64_t{std::max(256u, type.stride_bytes / 4)} * type.stride_bytes;
   KernelBuilder builder("check_element");
@@ -83,6 +84,7 @@ Status Context::check_element(const ElementType& type) {
 Status Context::check_operator(const BinaryOperator& op, const ElementType& type, std::span<const std::byte> samples,
                                double relative_tolerance) {
   constexpr std::uint64_t most_triples = 64;
+  if (type.stride_bytes == 0) return fail(ErrorKind::invalid_request, "An element type of no size has no operators.");
   const std::uint64_t triples = std::min<std::uint64_t>(most_triples, samples.size() / type.stride_bytes / 3);
   if (triples == 0) return fail(ErrorKind::invalid_request, "Checking an operator needs at least three sampled items.");
   const auto lowered = lower_operator(op, type, nullptr);

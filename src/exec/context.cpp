@@ -193,18 +193,28 @@ Result<WGPUBuffer> Context::create_buffer(std::uint64_t size_bytes, std::string_
   return buffer->give();
 }
 
+namespace {
+
+// Whether `size_bytes` at the view's offset, rounded up to a word, lie in the view and in the buffer.
+Status check_range(const BufferView& view, std::uint64_t size_bytes) {
+  if (view.buffer == nullptr) return fail(ErrorKind::invalid_request, "The view has no buffer.");
+  const std::uint64_t buffer_bytes = wgpuBufferGetSize(view.buffer);
+  const std::uint64_t rest = align_down(buffer_bytes - std::min(buffer_bytes, view.offset_bytes), 4);
+  if (size_bytes <= std::min(rest, view.size_bytes)) return {};
+  return fail(ErrorKind::invalid_request, std::format("{} bytes at {} do not fit into a view of a buffer of {} bytes.",
+                                                      size_bytes, view.offset_bytes, buffer_bytes));
+}
+
+}  // namespace
+
 Status Context::write(const BufferView& view, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   if (view.offset_bytes % 4 != 0) {
     return fail(ErrorKind::invalid_request,
                 std::format("Writes begin at multiples of 4 bytes, not at {}.", view.offset_bytes));
   }
+  if (const Status ok = check_range(view, bytes.size()); !ok) return ok;
   const std::uint64_t whole = align_down(bytes.size(), 4);
-  const std::uint64_t buffer_bytes = wgpuBufferGetSize(view.buffer);
-  if (view.offset_bytes + align_up(bytes.size(), 4) > buffer_bytes) {
-    return fail(ErrorKind::invalid_request, std::format("{} bytes at {} do not fit into a buffer of {} bytes.",
-                                                        bytes.size(), view.offset_bytes, buffer_bytes));
-  }
   if (whole != 0) wgpuQueueWriteBuffer(impl_->queue.get(), view.buffer, view.offset_bytes, bytes.data(), whole);
   if (whole != bytes.size()) {
     std::array<std::byte, 4> last{};
@@ -219,12 +229,9 @@ Result<std::vector<std::byte>> Context::read(const BufferView& view, std::uint64
     return fail(ErrorKind::invalid_request, "Reading back needs the instance: give it in ContextOptions.");
   }
   if (size_bytes == 0) return std::vector<std::byte>{};
+  if (const Status ok = check_range(view, size_bytes); !ok) return std::unexpected(ok.error());
   const std::uint64_t first = align_down(view.offset_bytes, 4);
   const std::uint64_t bytes = align_up(view.offset_bytes + size_bytes - first, 4);
-  if (first + bytes > wgpuBufferGetSize(view.buffer)) {
-    return fail(ErrorKind::invalid_request, std::format("{} bytes at {} are not in a buffer of {} bytes.", size_bytes,
-                                                        view.offset_bytes, wgpuBufferGetSize(view.buffer)));
-  }
   auto staging = impl_->create_buffer(bytes, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, "readback");
   if (!staging) return std::unexpected(staging.error());
   const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(impl_->device.get(), nullptr));

@@ -138,7 +138,7 @@ class BindGroupCache {
   void clear();
 
  private:
-  static constexpr std::size_t most_groups = 4096;
+  static constexpr std::size_t most_groups = 1024;
   struct Entry {
     WGPUBindGroupLayout layout = nullptr;
     BoundSet bound;

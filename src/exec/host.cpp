@@ -55,7 +55,9 @@ Result<std::vector<std::byte>> reduce_bytes(Context& context, const ReduceShape&
   const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
   const WGPUCommandBuffer list = commands.get();
   wgpuQueueSubmit(context.queue(), 1, &list);
-  return context.read(output.get(), result->size_bytes);
+  auto result_bytes = context.read(output.get(), result->size_bytes);
+  context.release_bindings();  // they would keep this call's buffers
+  return result_bytes;
 }
 
 }  // namespace upsweep::host

@@ -203,6 +203,19 @@ Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Di
       item = {range.binding, place->buffer, place->offset + range.offset_bytes, range.size_bytes};
     }
   }
+  if (dispatch.alike_fields) {
+    const auto field = [&](std::uint32_t index) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, params.data() + std::size_t{index} * 4, 4);
+      return value;
+    };
+    if (field(dispatch.alike_fields->first) % 4 != field(dispatch.alike_fields->second) % 4) {
+      return fail(
+          ErrorKind::invalid_request,
+          "The inputs begin differently modulo four items, and the plan reads four at a time; give their offsets "
+          "when planning.");
+    }
+  }
   const auto shared = find_shared(kernel, bound, traits.offset_alignment);
   if (!shared) return std::unexpected(shared.error());
   if (!dispatch.params.empty()) {

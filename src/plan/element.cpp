@@ -23,6 +23,10 @@ ElementType ElementType::i64() { return builtin("i64", "vec2u", 8, Scalar::i64);
 
 ElementType ElementType::vec(Scalar scalar, std::uint32_t components) {
   const char* component = scalar == Scalar::f32 ? "f32" : scalar == Scalar::i32 ? "i32" : "u32";
+  const bool has_32_bits = scalar == Scalar::u32 || scalar == Scalar::i32 || scalar == Scalar::f32;
+  if (!has_32_bits || (components != 1 && components != 2 && components != 4)) {
+    return {.name = "no vector"};  // of no size: planners refuse it
+  }
   if (components == 1) return builtin(component, component, 4, scalar);
   const std::string name = std::format("vec{}<{}>", components, component);
   return builtin(name, name, 4 * components, scalar, components);

@@ -29,7 +29,7 @@ constexpr std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment)
 // workgroup would not fit into the u32 of the kernels: it would come out as that of a real one.
 inline std::optional<Grid> fold_grid(std::uint64_t workgroup_count, const DeviceTraits& traits) {
   const std::uint64_t limit = traits.max_workgroups_per_dimension;
-  if (workgroup_count == 0) return std::nullopt;
+  if (workgroup_count == 0 || limit == 0) return std::nullopt;
   const std::uint64_t z = div_ceil(workgroup_count, limit * limit);
   if (z > limit) return std::nullopt;
   const std::uint64_t plane = div_ceil(workgroup_count, z);

@@ -2,6 +2,7 @@
 #include "plan/kernel_builder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <format>
 
 #include "plan/embedded.h"
@@ -38,8 +39,82 @@ KernelBuilder& KernelBuilder::alias(std::string_view name, std::string_view type
   return *this;
 }
 
+namespace {
+
+// Names of WGSL that the library's parts and adapters use: a caller who declares one would change their meaning.
+constexpr std::string_view taken_names[] = {"abs",
+                                            "any",
+                                            "array",
+                                            "arrayLength",
+                                            "atomic",
+                                            "atomicAdd",
+                                            "atomicLoad",
+                                            "atomicMax",
+                                            "atomicMin",
+                                            "atomicStore",
+                                            "bitcast",
+                                            "bool",
+                                            "clamp",
+                                            "countOneBits",
+                                            "f16",
+                                            "f32",
+                                            "i32",
+                                            "max",
+                                            "min",
+                                            "select",
+                                            "storageBarrier",
+                                            "subgroupAdd",
+                                            "subgroupAnd",
+                                            "subgroupBallot",
+                                            "subgroupMax",
+                                            "subgroupMin",
+                                            "subgroupMul",
+                                            "subgroupOr",
+                                            "subgroupShuffleXor",
+                                            "subgroupXor",
+                                            "u32",
+                                            "vec2",
+                                            "vec2f",
+                                            "vec2i",
+                                            "vec2u",
+                                            "vec3",
+                                            "vec3u",
+                                            "vec4",
+                                            "vec4f",
+                                            "vec4i",
+                                            "vec4u",
+                                            "workgroupBarrier",
+                                            "workgroupUniformLoad"};
+
+bool is_word(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// The first name in `taken_names` that the text declares; empty if there is none. Words in comments count, too.
+std::string_view taken_name(std::string_view text) {
+  std::string_view previous;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    const bool is_declared = previous == "fn" || previous == "struct" || previous == "alias" || previous == "const";
+    if (is_declared && std::ranges::find(taken_names, word) != std::end(taken_names)) return word;
+    previous = word;
+    at = end;
+  }
+  return {};
+}
+
+}  // namespace
+
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
+  if (const std::string_view name = taken_name(text); !name.empty() && refused_.empty()) {
+    refused_ =
+        std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name);
+  }
   const bool known = std::ranges::any_of(caller_, [&](const Piece& piece) { return piece.text == text; });
   if (!known) caller_.push_back({std::move(origin), std::string(text)});
   return *this;
@@ -74,6 +149,7 @@ KernelBuilder& KernelBuilder::more_workgroup_bytes(std::uint32_t bytes) {
 }
 
 Result<std::shared_ptr<const Kernel>> KernelBuilder::build() && {
+  if (!refused_.empty()) return fail(ErrorKind::invalid_request, refused_);
   if (!missing_.empty()) {
     return fail(ErrorKind::internal,
                 std::format("Kernel {} names a part that does not exist: {}.", kernel_.name, missing_));

@@ -43,6 +43,7 @@ class KernelBuilder {
   std::vector<Piece> caller_;
   std::vector<Piece> pieces_;
   std::string missing_;  // a part that does not exist
+  std::string refused_;  // what is wrong with the caller's text
 };
 
 }  // namespace upsweep

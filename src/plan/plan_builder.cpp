@@ -128,6 +128,15 @@ Status PlanBuilder::add(Step&& step) {
   for (const Binding& binding : step.bindings) {
     if (const Status added = add_binding(binding, dispatch); !added) return added;
   }
+  if (step.alike_fields) {
+    const auto index = [&](std::string_view name) {
+      return static_cast<std::uint32_t>(std::ranges::find(kernel.params, name) - kernel.params.begin());
+    };
+    dispatch.alike_fields = {index(step.alike_fields->first), index(step.alike_fields->second)};
+    if (std::max(dispatch.alike_fields->first, dispatch.alike_fields->second) >= kernel.params.size()) {
+      return fail(ErrorKind::internal, "The kernel lacks the params fields that must be alike.");
+    }
+  }
   for (const KernelBinding& wanted : kernel.bindings) {
     if (wanted.kind == BindingKind::uniform) continue;
     const auto count = std::ranges::count(dispatch.bindings, wanted.index, &BoundRange::binding);

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "upsweep/device_traits.h"
@@ -35,6 +37,8 @@ class PlanBuilder {
     std::optional<Grid> grid = {};      // instead of workgroup_count: an indirect grid
     std::vector<Binding> bindings;
     std::vector<Param> params;
+    // Two params fields that must be equal modulo 4 when the offsets are known.
+    std::optional<std::pair<std::string_view, std::string_view>> alike_fields = {};
     std::string reason;
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;

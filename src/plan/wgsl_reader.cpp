@@ -58,7 +58,8 @@ Result<std::pair<KernelBinding, std::string_view>> read_binding(std::string_view
 
 Result<std::vector<std::string>> read_struct_fields(std::string_view text, std::string_view name) {
   const std::string head = std::format("struct {} {{", name);
-  const auto start = text.find(head);
+  // The last one: the kernel's file ends the text, and a caller's comment before it may hold anything.
+  const auto start = text.rfind(head);
   if (start == std::string_view::npos) {
     return fail(ErrorKind::internal, std::format("The kernel declares no struct {}.", name));
   }

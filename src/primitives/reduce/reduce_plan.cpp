@@ -362,7 +362,7 @@ class RowPlanner {
     for (const Window& window : windows_) {
       // Windows of the first row tell for all.
       if (window.first_row != 0) break;
-      chunks_per_row_ += choose_level(problem_, source_, window.length, problem_.row_count).chunks_per_row;
+      chunks_per_row_ += choose_level(inside(window), source_, window.length, problem_.row_count).chunks_per_row;
     }
     const bool has_words = !problem_.value.is_struct() && problem_.op.commutative;
     if (chunks_per_row_ == 1) {
@@ -378,13 +378,18 @@ class RowPlanner {
     if (is_empty_) nothing_ = plan_.scratch("nothing", problem_.op.accumulator_bytes);
   }
 
+  // The rest of a row that was cut into windows may be too short for a binding of vectors.
+  [[nodiscard]] Problem inside(const Window& window) const {
+    Problem local = problem_;
+    local.use_vectors = problem_.use_vectors && window.length * problem_.shape.input.stride_bytes >= 16;
+    return local;
+  }
+
   Status plan_items() {
     std::uint64_t chunk_base = 0;
     for (const Window& window : windows_) {
       if (window.first_item == 0) chunk_base = window.first_row * chunks_per_row_;
-      // The rest of a row that was cut into windows may be too short for a binding of vectors.
-      Problem local = problem_;
-      local.use_vectors = problem_.use_vectors && window.length * problem_.shape.input.stride_bytes >= 16;
+      const Problem local = inside(window);
       const Level at = choose_level(local, source_, window.length, problem_.row_count);
       const auto kernel = tile_kernel(local, source_, sink_);
       if (!kernel) return std::unexpected(kernel.error());
@@ -415,6 +420,7 @@ class RowPlanner {
     } else {
       step.bindings = item_bindings(problem_, slots_, first, count, vectors);
     }
+    if (vectors && problem_.shape.second_input) step.alike_fields = {"input_first", "second_first"};
     bind_sink(step, partials_, window.first_row, window.row_count);
     bind_count(step);
     step.params.insert(step.params.end(), {{"row_length", u32(window.length)},
@@ -605,6 +611,12 @@ Result<Plan> plan_segments(const Problem& problem, const Slots& slots, PlanBuild
 
 Status check_shape(const ReduceShape& shape, const ElementType& value) {
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
+  for (const ElementType* type : {&shape.input, &value, shape.second_input ? &*shape.second_input : &shape.input}) {
+    if (type->size_bytes == 0 || type->stride_bytes < type->size_bytes) {
+      return refuse(std::format("\"{}\" is no element type: size {}, stride {}.", type->name, type->size_bytes,
+                                type->stride_bytes));
+    }
+  }
   if (shape.transform.is_identity() && (shape.second_input || value != shape.input)) {
     return refuse(
         std::format("A transform must say how {} comes from the input{}.", value.name, shape.second_input ? "s" : ""));
@@ -640,6 +652,9 @@ Status check_tuning(const ReduceTuning& tuning) {
 Result<Plan> plan_reduce(const ReduceShape& shape, const DeviceTraits& traits, std::optional<ReduceTuning> tuning,
                          ReduceOffsets offsets) {
   const ElementType value = shape.value.value_or(shape.input);
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) {
+    return fail(ErrorKind::invalid_request, "The device traits lack limits.");
+  }
   if (const Status ok = check_shape(shape, value); !ok) return std::unexpected(ok.error());
   auto lowered = lower_operator(shape.combine, value, shape.output ? &*shape.output : nullptr);
   if (!lowered) return with_context(lowered.error(), "planning a reduction");

@@ -19,7 +19,7 @@ std::string to_string(const ReduceTuning& tuning) {
 ReduceTuning select_reduce_tuning(const ReduceShape& shape, const DeviceTraits& traits) {
   ReduceTuning tuning;
   const auto lowered = lower_operator(shape.combine, shape.value.value_or(shape.input), nullptr);
-  const std::uint32_t accumulator_bytes = lowered ? lowered->accumulator_bytes : 4;
+  const std::uint32_t accumulator_bytes = lowered ? std::max(1u, lowered->accumulator_bytes) : 4;
   // Large elements: fewer threads, so that one value a thread fits into workgroup memory.
   const std::uint32_t fitting = std::bit_floor(std::max(1u, traits.max_workgroup_bytes / accumulator_bytes));
   tuning.workgroup_size = std::min({tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size), fitting});
@@ -27,7 +27,9 @@ ReduceTuning select_reduce_tuning(const ReduceShape& shape, const DeviceTraits& 
   tuning.single_pass = !traits.is_cpu;
   // 64 bytes in flight a thread: four vectors of four items, or up to eight items.
   const bool has_vectors = shape.input.components == 1 && shape.input.stride_bytes <= 4 && !shape.input.is_struct();
-  tuning.units_per_thread = has_vectors ? 4 : std::clamp(64 / shape.input.stride_bytes, 1u, 8u);
+  tuning.units_per_thread = has_vectors ? 4 : std::clamp(64 / std::max(1u, shape.input.stride_bytes), 1u, 8u);
+  // A tile of one item would fold nothing.
+  if (tuning.workgroup_size == 1) tuning.units_per_thread = std::max(tuning.units_per_thread, 2u);
   return tuning;
 }
 
