@@ -330,7 +330,8 @@ TEST_P(Record, RefusesToWriteOrReadPastTheBuffer) {
   EXPECT_EQ(message_of(context().write({buffer.get(), 12}, bytes)),
             "8 bytes at 12 do not fit into a view of a buffer of 16 bytes.");
   EXPECT_EQ(message_of(context().write({buffer.get(), 2}, bytes)), "Writes begin at multiples of 4 bytes, not at 2.");
-  EXPECT_EQ(context().read({buffer.get(), 12}, 8).error().message, "8 bytes at 12 do not fit into a view of a buffer of 16 bytes.");
+  EXPECT_EQ(context().read({buffer.get(), 12}, 8).error().message,
+            "8 bytes at 12 do not fit into a view of a buffer of 16 bytes.");
   EXPECT_THAT(context().create_buffer(context().traits().max_buffer_bytes + 1).error().message,
               HasSubstr("is larger than the device's limit"));
 }
