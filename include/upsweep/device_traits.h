@@ -24,6 +24,8 @@ struct DeviceTraits {
   bool subgroup_id_builtin = false;     ///< WGSL's language feature subgroup_id.
   /// Subgroup number = local_invocation_index / subgroup_size, as the probe saw it. Used only without the builtin.
   bool subgroup_ids_follow_index = false;
+  /// Single-pass plans with look-back gave right answers in the context's self-test.
+  bool look_back = false;
   bool f16 = false;
   bool timestamps = false;
 
@@ -35,6 +37,10 @@ struct DeviceTraits {
   /// Tests only: chunk numbers c with c % n = 1 are never published in single-pass plans (0: all are), as if their
   /// workgroups stalled.
   std::uint32_t test_hidden_chunks = 0;
+  /// Tests only: single-pass plans with look-back take their tiles in a scrambled order.
+  bool test_shuffled_tiles = false;
+  /// Tests only: their look-back finds nothing, so that their results are wrong.
+  bool test_broken_look_back = false;
 
   std::string adapter;         ///< Human-readable name; planners do not look at it.
   std::string adapter_vendor;  ///< "nvidia", "amd", "mesa", ... as WebGPU reports it; tunings may.

@@ -11,4 +11,5 @@
 #include "upsweep/operator.h"
 #include "upsweep/plan.h"
 #include "upsweep/reduce.h"
+#include "upsweep/scan.h"
 #include "upsweep/status.h"

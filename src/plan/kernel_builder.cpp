@@ -28,6 +28,11 @@ KernelBuilder& KernelBuilder::require(std::string_view language_feature) {
   return *this;
 }
 
+KernelBuilder& KernelBuilder::relax(std::string_view rule) {
+  directives_ += std::format("diagnostic(off, {});\n", rule);
+  return *this;
+}
+
 KernelBuilder& KernelBuilder::constant(std::string_view name, std::uint32_t value) {
   prelude_ += std::format("const {}: u32 = {}u;\n", name, value);
   return *this;

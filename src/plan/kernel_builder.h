@@ -19,6 +19,7 @@ class KernelBuilder {
 
   KernelBuilder& enable(std::string_view extension);          // "enable subgroups;"
   KernelBuilder& require(std::string_view language_feature);  // "requires subgroup_id;"
+  KernelBuilder& relax(std::string_view rule);                // "diagnostic(off, subgroup_uniformity);"
   KernelBuilder& constant(std::string_view name, std::uint32_t value);
   KernelBuilder& alias(std::string_view name, std::string_view type);
   // Text that the caller wrote, named in messages by `origin`. Repeated texts are taken once.

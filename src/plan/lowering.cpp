@@ -225,20 +225,22 @@ Result<LoweredOperator> lower_operator(const BinaryOperator& op, const ElementTy
 }
 
 void add_operator(KernelBuilder& builder, const BinaryOperator& op, const ElementType& value,
-                  const LoweredOperator& lowered) {
+                  const LoweredOperator& lowered, const OperatorNames& names) {
   builder.alias("Value", stored_type(value).value);
-  builder.alias("Accumulator", lowered.accumulator);
+  builder.alias(names.accumulator, lowered.accumulator);
   builder.alias("RawResult", stored_type(lowered.result).raw);
   builder.caller_text(std::format("type \"{}\"", value.name), value.declaration);
   builder.caller_text(std::format("operator \"{}\"", to_string(op)), op.wgsl);
   builder.generated("adapters",
-                    std::format("fn import_value(v: Value, i: u32) -> Accumulator {{ return {}; }}\n"
-                                "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {{ return {}; }}\n"
-                                "fn result_value(a: Accumulator) -> RawResult {{ return {}; }}\n",
-                                lowered.import_expression, lowered.combine_expression, lowered.result_expression));
+                    std::format("fn import_value(v: Value, i: u32) -> {3} {{ return {0}; }}\n"
+                                "fn {4}(a: {3}, b: {3}) -> {3} {{ return {1}; }}\n"
+                                "fn result_value(a: {3}) -> RawResult {{ return {2}; }}\n",
+                                lowered.import_expression, lowered.combine_expression, lowered.result_expression,
+                                names.accumulator, names.combine));
   // An origin of its own: the expression may be the caller's.
   builder.generated(std::format("identity of operator \"{}\"", to_string(op)),
-                    std::format("fn identity() -> Accumulator {{ return {}; }}\n", lowered.identity_expression));
+                    std::format("fn {}() -> {} {{ return {}; }}\n", names.identity, names.accumulator,
+                                lowered.identity_expression));
   for (const std::string& part : lowered.parts) builder.part(part);
 }
 

@@ -48,9 +48,16 @@ struct LoweredOperator {
 // (f16 or f32 for f16 values).
 Result<LoweredOperator> lower_operator(const BinaryOperator& op, const ElementType& value, const ElementType* output);
 
+// What a kernel calls the operator's accumulator and functions.
+struct OperatorNames {
+  std::string_view accumulator = "Accumulator";
+  std::string_view combine = "combine";
+  std::string_view identity = "identity";
+};
+
 // Adds the operator's declarations and role functions (import_value, combine, identity, result_value), and the aliases
 // Accumulator, Value, RawResult.
 void add_operator(KernelBuilder& builder, const BinaryOperator& op, const ElementType& value,
-                  const LoweredOperator& lowered);
+                  const LoweredOperator& lowered, const OperatorNames& names = {});
 
 }  // namespace upsweep

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/tile_scan.h"
+
+#include <algorithm>
+#include <bit>
+#include <format>
+#include <numeric>
+
+#include "plan/grid.h"
+
+namespace upsweep {
+namespace {
+
+using Binding = PlanBuilder::Binding;
+
+// Positions, which may pass the end by less than a tile, must fit into 32 bits.
+constexpr std::uint64_t most_window_items = 0x70000000;
+// As tile_single_pass.wgsl: the ticket's bits, the header and the records of the state.
+constexpr std::uint64_t most_tickets = (1u << 18) - 1;
+constexpr std::uint64_t state_header_bytes = 32;
+constexpr std::uint64_t state_record_bytes = 32;
+// Devices have been seen to run narrower subgroups than they report, so arrays are sized for the narrowest there is.
+constexpr std::uint32_t narrowest_subgroup = 4;
+
+enum class LanePath : std::uint8_t { workgroup, builtin, shuffle, emulated };
+enum class Role : std::uint8_t { totals, chunks, single_pass, empty };
+enum class Initial : std::uint8_t { program, carry };
+enum class Total : std::uint8_t { program, carry };
+
+struct Variant {
+  Role role = Role::chunks;
+  bool has_partials = false;
+  Initial initial = Initial::program;
+  Total total = Total::program;
+};
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+std::uint32_t accumulator_words(const TileAccumulator& accumulator) {
+  if (accumulator.members.empty()) return words_of_type(accumulator.type);
+  std::uint32_t words = 0;
+  for (const auto& member : accumulator.members) {
+    const std::uint32_t count = words_of_type(member.second);
+    if (count == 0) return 0;
+    words += count;
+  }
+  return words;
+}
+
+// Expressions of the words of `value`, of a plain type.
+void append_words(std::vector<std::string>& words, std::string_view type, const std::string& value) {
+  const std::uint32_t count = words_of_type(type);
+  if (count == 1) {
+    words.push_back(type == "u32" ? value : std::format("bitcast<u32>({})", value));
+    return;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) words.push_back(std::format("bitcast<u32>({}.{})", value, "xyzw"[i]));
+}
+
+// A plain value of words w[next], ...
+std::string value_of_words(std::string_view type, std::uint32_t& next) {
+  const std::uint32_t count = words_of_type(type);
+  std::string words;
+  for (std::uint32_t i = 0; i < count; ++i) words += std::format("{}w{}", i == 0 ? "" : ", ", next++);
+  if (count == 1) return type == "u32" ? words : std::format("bitcast<{}>({})", type, words);
+  return std::format("bitcast<{}>(vec{}u({}))", type, count, words);
+}
+
+// A function of every member, or of the value itself: "{0}" in the format stands for it.
+template <typename Each>
+std::string of_each(const TileAccumulator& accumulator, Each each) {
+  if (accumulator.members.empty()) return each(std::string());
+  std::string text;
+  for (const auto& [name, type] : accumulator.members) text += (text.empty() ? "" : ", ") + each("." + name);
+  return std::format("Accumulator({})", text);
+}
+
+// choose(), and where there are subgroups the shuffles.
+std::string accumulator_functions(const TileAccumulator& accumulator, LanePath path) {
+  std::string text;
+  if (!accumulator.members.empty()) {
+    text += "struct Accumulator {\n";
+    for (const auto& [name, type] : accumulator.members) text += std::format("  {}: {},\n", name, type);
+    text += "}\n";
+  }
+  const bool is_plain = accumulator_words(accumulator) != 0;
+  if (is_plain) {
+    text += std::format(
+        "fn choose(a: Accumulator, b: Accumulator, is_b: bool) -> Accumulator {{ return {}; }}\n",
+        of_each(accumulator, [](const std::string& m) { return std::format("select(a{0}, b{0}, is_b)", m); }));
+  } else {
+    text +=
+        "fn choose(a: Accumulator, b: Accumulator, is_b: bool) -> Accumulator {\n"
+        "  if (is_b) { return b; }\n  return a;\n}\n";
+  }
+  if (path != LanePath::builtin && path != LanePath::shuffle) return text;
+  const auto shuffle = [&](std::string_view name, std::string_view function, std::string_view more) {
+    text += std::format("fn {}(a: Accumulator, by: u32{}) -> Accumulator {{ return {}; }}\n", name, more,
+                        of_each(accumulator, [&](const std::string& m) { return std::format("{}(a{}, by)", function, m); }));
+  };
+  shuffle("subgroup_pick", "subgroupShuffle", ", thread: Thread");
+  if (path == LanePath::builtin) {
+    const std::string kind = accumulator.fold_builtin.substr(std::string_view("subgroup").size());
+    constexpr std::string_view lanes = "value: Accumulator, thread: Thread, workgroup: Workgroup";
+    text += std::format(
+        "fn subgroup_inclusive({0}) -> Accumulator {{ return subgroupInclusive{1}(value); }}\n"
+        "fn subgroup_exclusive({0}) -> Accumulator {{ return subgroupExclusive{1}(value); }}\n"
+        "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n",
+        lanes, kind);
+    return text;
+  }
+  shuffle("subgroup_up", "subgroupShuffleUp", "");
+  // A caller's operator must not see what a shuffle from no lane gives; the library's own is spared the branch.
+  text += accumulator.is_custom ? "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
+                                  "  if (is_real) { return combine(left, value); }\n  return value;\n}\n"
+                                : "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
+                                  "  return choose(value, combine(left, value), is_real);\n}\n";
+  return text;
+}
+
+// publish(), lend() and read_record().
+std::string record_functions(const TileAccumulator& accumulator, const DeviceTraits& traits) {
+  std::vector<std::string> words;
+  std::string value;
+  std::uint32_t next = 0;
+  if (accumulator.members.empty()) {
+    append_words(words, accumulator.type, "value");
+    value = value_of_words(accumulator.type, next);
+  } else {
+    for (const auto& [name, type] : accumulator.members) {
+      append_words(words, type, "value." + name);
+      value += (value.empty() ? "" : ", ") + value_of_words(type, next);
+    }
+    value = std::format("Accumulator({})", value);
+  }
+  if (traits.test_broken_look_back) value = "identity()";
+  std::string publish;
+  std::string lend;
+  std::string loads;
+  std::string same;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    publish += std::format("  let w{} = {};\n", i, words[i]);
+    loads += std::format(
+        "  let low{0} = atomicLoad(&state[first + {1}u]);\n  let high{0} = atomicLoad(&state[first + {2}u]);\n"
+        "  let w{0} = (low{0} & 0xffffu) | (high{0} << 16u);\n",
+        i, 2 * i, 2 * i + 1);
+    same += std::format("{}(low{} ^ low0) | (high{} ^ low0)", i == 0 ? "" : " | ", i, i);
+  }
+  lend = publish;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const auto& [text, function] : {std::pair{&publish, "atomicStore"}, {&lend, "atomicMax"}}) {
+      *text += std::format("  {0}(&state[first + {1}u], tag | (w{3} & 0xffffu));\n"
+                           "  {0}(&state[first + {2}u], tag | (w{3} >> 16u));\n",
+                           function, 2 * i, 2 * i + 1, i);
+    }
+  }
+  constexpr std::string_view address = "  let first = STATE_RECORDS + tile * RECORD_WORDS;\n";
+  const std::uint32_t hidden = traits.test_hidden_chunks;
+  const std::string order =
+      traits.test_shuffled_tiles
+          ? "select(ticket * 7919u % tile_count, ticket, tile_count % 7919u == 0u || tile_count > 500000u)"
+          : "ticket";
+  return std::format(
+      "// `tag` holds the run and the flag.\n"
+      "fn publish(tile: u32, value: Accumulator, tag: u32) {{\n{0}{1}}}\n"
+      "fn lend(tile: u32, value: Accumulator, tag: u32) {{\n{0}{2}}}\n"
+      "fn read_record(tile: u32, tag: u32) -> Record {{\n{0}{3}"
+      "  let is_complete = ({4}) < 0x10000u && ((low0 ^ tag) >> 18u) == 0u;\n"
+      "  return Record({5}, select(FLAG_MISSING, (low0 >> 16u) & 3u, is_complete));\n}}\n"
+      "fn is_hidden(tile: u32) -> bool {{ return {6}; }}\n"
+      "fn tile_of_ticket(ticket: u32, tile_count: u32) -> u32 {{ return {7}; }}\n",
+      address, publish, lend, loads, same, value,
+      hidden == 0   ? "false"
+      : hidden == 1 ? "true"
+                    : std::format("tile % {}u == 1u", hidden),
+      order);
+}
+
+// fold_window(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
+std::string window_function(const TileAccumulator& accumulator) {
+  constexpr std::string_view head =
+      "fn fold_window(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
+  if (accumulator.commutative) return std::format("{}  return subgroup_fold(value, thread, workgroup);\n}}\n", head);
+  return std::format(
+      "{}  // Backwards: the farthest tile first.\n"
+      "  let size = workgroup.subgroup_size;\n"
+      "  let turned = subgroup_pick(value, size - 1u - thread.lane, thread);\n"
+      "  return subgroup_pick(subgroup_inclusive(turned, thread, workgroup), size - 1u, thread);\n}}\n",
+      head);
+}
+
+std::string combine_tree(std::vector<std::string> terms) {
+  while (terms.size() > 1) {
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
+    if (terms.size() % 2 != 0) next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms.front();
+}
+
+std::string list(std::uint32_t count, const auto& item) {
+  std::string text;
+  for (std::uint32_t k = 0; k < count; ++k) text += (k == 0 ? "" : ", ") + item(k);
+  return text;
+}
+
+// The functions that take a tile apart: text, because compilers do not keep arrays in registers across a loop.
+std::string tile_functions(const TileProgram& program, LanePath path, std::uint32_t rows, Role role) {
+  std::string text = "struct Tile {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: Unit,\n", k);
+  text += "}\nstruct Rows {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  if (is_full) {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k);
+  text += std::format("    return Tile({});\n  }}\n  return Tile({});\n}}\n",
+                      list(rows, [](std::uint32_t k) { return std::format("import_unit(l{0}, unit + {0}u * step, range)", k); }),
+                      list(rows, [](std::uint32_t k) { return std::format("edge_unit(unit + {0}u * step, range)", k); }));
+  text += std::format("fn tile_rows(tile: Tile) -> Rows {{\n  return Rows({});\n}}\n",
+                      list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{})", k); }));
+  text += std::format("fn first_row(value: Accumulator) -> Rows {{\n  return Rows({});\n}}\n",
+                      list(rows, [](std::uint32_t k) { return std::string(k == 0 ? "value" : "identity()"); }));
+  if (program.accumulator.commutative) {
+    std::vector<std::string> terms;
+    for (std::uint32_t k = 0; k < rows; ++k) terms.push_back(std::format("rows.r{}", k));
+    text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", combine_tree(std::move(terms)));
+  }
+  if (path == LanePath::workgroup) {
+    text += "fn put_rows(rows: Rows, index: u32) {\n";
+    for (std::uint32_t k = 0; k < rows; ++k)
+      text += std::format("  row_values[row_slot({0}u * WORKGROUP_SIZE + index)] = rows.r{0};\n", k);
+    text += std::format("}}\nfn get_rows(index: u32) -> Rows {{\n  return Rows({});\n}}\n", list(rows, [](std::uint32_t k) {
+                          return std::format("row_values[row_slot({}u * WORKGROUP_SIZE + index)]", k);
+                        }));
+  } else {
+    text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
+    if (!program.packed_rows.empty()) {
+      text += program.packed_rows;
+    } else {
+      text +=
+          "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+          "  let last = workgroup.subgroup_size - 1u;\n";
+      for (std::uint32_t k = 0; k < rows; ++k) {
+        text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
+      }
+      for (std::uint32_t k = 0; k < rows; ++k) {
+        const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
+        text += k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
+      }
+      text += std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list(rows, [](std::uint32_t k) {
+                            return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k);
+                          }), rows - 1);
+    }
+  }
+  // The output's last block is bound item by item.
+  const bool has_tail = role != Role::totals && program.vector_output;
+  text += std::format(
+      "fn is_whole_tile(first: u32, range: Range) -> bool {{\n"
+      "  return first >= range.begin && first + TILE_ITEMS <= range.end{};\n}}\n",
+      has_tail ? " &&\n         last_place(first, range) < params.input_first + params.tail_items" : "");
+  if (role != Role::totals && !program.has_own_store_tile) {
+    text +=
+        "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+        "              workgroup: Workgroup) {\n"
+        "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n";
+    for (std::uint32_t k = 0; k < rows; ++k)
+      text += std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
+    text += "}\n";
+  }
+  if (role == Role::chunks && !program.has_own_start_sink) {
+    text += "fn start_sink(first_chunk: u32, chunk_count: u32, thread: Thread, workgroup: Workgroup) {}\n";
+  }
+  return text;
+}
+
+class TilePlanner {
+ public:
+  TilePlanner(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors, const TileExtent& extent,
+              const DeviceTraits& traits, const ScanTuning& tuning, ScanOffsets offsets)
+      : plan_(std::move(plan)),
+        make_(make),
+        use_vectors_(use_vectors),
+        extent_(extent),
+        traits_(traits),
+        tuning_(tuning),
+        offsets_(offsets),
+        main_(make(use_vectors)) {}
+
+  Result<Plan> finish(bool may_single_pass) && {
+    path_ = lane_path(main_);
+    plan_.note(std::format("tuning: {}", to_string(tuning_)));
+    plan_.note(path_ == LanePath::workgroup   ? "scans in workgroup memory"
+               : path_ == LanePath::builtin   ? "scans by subgroup operations, then across subgroups"
+               : path_ == LanePath::shuffle   ? "scans by subgroup shuffles, then across subgroups"
+                                              : "emulated subgroups");
+    if (extent_.row_count == 0) return std::move(plan_).finish();
+    if (extent_.row_length == 0) {
+      if (!main_.add_total) return std::move(plan_).finish();
+      if (const Status ok = plan_empty(); !ok) return std::unexpected(ok.error());
+      return std::move(plan_).finish();
+    }
+    const std::string obstacle = single_pass_obstacle(main_, extent_, tuning_, traits_);
+    if (tuning_.path == ScanPath::single_pass && !obstacle.empty()) {
+      return fail(ErrorKind::invalid_request, std::format("No single pass here: {}.", obstacle));
+    }
+    const bool is_small = extent_.row_length <= tuning_.one_workgroup_items;
+    single_pass_ = tuning_.path == ScanPath::single_pass ||
+                   (tuning_.path == ScanPath::automatic && obstacle.empty() && may_single_pass && traits_.look_back &&
+                    !is_small);
+    plan_.note(single_pass_ ? "one pass with look-back" : "two passes, or one where a row is one chunk");
+    if (const Status ok = make_windows(); !ok) return std::unexpected(ok.error());
+    if (main_.needs_one_window && windows_.size() > 1) {
+      return fail(ErrorKind::unsupported,
+                  std::format("A reverse scan by flags or keys needs its {} items in one binding; the device's limit is "
+                              "{} bytes.",
+                              extent_.row_length, traits_.max_binding_bytes));
+    }
+    // More bindings than a default device has: vectors need two for a buffer.
+    if (use_vectors_ && !vectors_fit()) use_vectors_ = false;
+    if (main_.reverse && windows_.size() > 1) {
+      std::ranges::reverse(windows_);
+      for (Window& window : windows_) std::swap(window.is_first, window.is_last);
+    }
+    for (const Window& window : windows_) {
+      if (const Status ok = plan_window(window); !ok) return std::unexpected(ok.error());
+    }
+    return std::move(plan_).finish();
+  }
+
+ private:
+  struct Window {
+    std::uint64_t first_row = 0;
+    std::uint64_t row_count = 0;
+    std::uint64_t first_item = 0;  // in the row
+    std::uint64_t length = 0;      // of each row, in this window
+    bool is_first = true;          // of its row
+    bool is_last = true;
+  };
+
+  [[nodiscard]] LanePath lane_path(const TileProgram& program) const {
+    const TileAccumulator& accumulator = program.accumulator;
+    const bool is_plain = accumulator_words(accumulator) != 0;
+    const std::uint32_t size = tuning_.workgroup_size;
+    if (!tuning_.use_subgroups || !is_plain) return LanePath::workgroup;
+    if (traits_.emulated_subgroup_size != 0) {
+      const bool fits = traits_.emulated_subgroup_size <= size && 3ull * size * accumulator.size_bytes + 1024 <= traits_.max_workgroup_bytes;
+      return fits ? LanePath::emulated : LanePath::workgroup;
+    }
+    if (!traits_.subgroups || !(traits_.subgroup_id_builtin || traits_.subgroup_ids_follow_index)) {
+      return LanePath::workgroup;
+    }
+    // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
+    if (traits_.subgroup_max_size == 0 || size % traits_.subgroup_max_size != 0) return LanePath::workgroup;
+    return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
+  }
+
+  [[nodiscard]] std::uint64_t tile_items(const TileProgram& program) const {
+    return std::uint64_t{tuning_.workgroup_size} * tuning_.rows * program.unit_items;
+  }
+
+  // Windows of whole rows, or parts of one row, that one dispatch can bind.
+  Status make_windows() {
+    const auto per_item = [&](const TileBinding& binding) { return binding.per_item && binding.items_per_entry == 1; };
+    std::uint64_t widest = 1;
+    std::uint64_t block = 1;    // items after which every view begins as at first
+    std::uint64_t unused = 0;   // bytes in front of an unaligned view
+    const auto add = [&](std::uint64_t stride) {
+      widest = std::max(widest, stride);
+      block = std::lcm(block, std::lcm<std::uint64_t>(traits_.offset_alignment, stride) / stride);
+      unused = std::max<std::uint64_t>(unused, std::lcm<std::uint64_t>(traits_.offset_alignment, stride) + main_.halo * stride);
+    };
+    for (const TileBinding& binding : main_.bindings) {
+      if (per_item(binding)) add(binding.stride_bytes);
+      if (binding.per_item && binding.items_per_entry != 1) block = std::lcm(block, std::uint64_t{64} * binding.items_per_entry);
+    }
+    if (main_.vector_output) add(main_.vector_output->stride_bytes);
+    const std::uint64_t all = extent_.row_count * extent_.row_length;
+    const auto fits = [&](std::uint64_t items, std::uint64_t lead) {
+      return items <= most_window_items && items * widest + lead <= traits_.max_binding_bytes;
+    };
+    const std::uint64_t lead = std::max(offsets_.input_bytes, offsets_.output_bytes) % traits_.offset_alignment;
+    if (fits(all, lead == 0 && main_.halo == 0 ? 0 : unused)) {
+      windows_.push_back({0, extent_.row_count, 0, extent_.row_length});
+      return {};
+    }
+    const std::uint64_t room = traits_.max_binding_bytes - std::min(traits_.max_binding_bytes, unused);
+    const std::uint64_t most = std::min(room / widest, most_window_items);
+    if (extent_.row_length <= most) {
+      const std::uint64_t rows = most / extent_.row_length;
+      for (std::uint64_t row = 0; row < extent_.row_count; row += rows) {
+        windows_.push_back({row, std::min(rows, extent_.row_count - row), 0, extent_.row_length});
+      }
+      return {};
+    }
+    const std::uint64_t step = align_down(most, block);
+    if (step == 0) {
+      return fail(ErrorKind::unsupported, std::format("A binding of {} bytes is too small for items of {} bytes.",
+                                                      traits_.max_binding_bytes, widest));
+    }
+    for (std::uint64_t row = 0; row < extent_.row_count; ++row) {
+      for (std::uint64_t item = 0; item < extent_.row_length; item += step) {
+        const std::uint64_t length = std::min(step, extent_.row_length - item);
+        windows_.push_back({row, 1, item, length, item == 0, item + length == extent_.row_length});
+      }
+    }
+    return {};
+  }
+
+  // Does every kernel of the plan stay inside the device's storage buffers with vectors?
+  bool vectors_fit() {
+    for (const Role role : {Role::totals, single_pass_ ? Role::single_pass : Role::chunks}) {
+      const bool is_cut = windows_.size() > 1 && extent_.row_count == 1;
+      const auto kernel = make_kernel(main_, {role, true, is_cut ? Initial::carry : Initial::program,
+                                              is_cut && !main_.add_total ? Total::carry : Total::program});
+      if (!kernel) return true;  // the error comes again where it is reported
+      const auto storage = std::ranges::count_if((*kernel)->bindings,
+                                                 [](const KernelBinding& b) { return b.kind != BindingKind::uniform; });
+      if (static_cast<std::uint32_t>(storage) > traits_.max_storage_buffers) return false;
+    }
+    return true;
+  }
+
+  Result<std::shared_ptr<const Kernel>> make_kernel(const TileProgram& program, const Variant& variant) const {
+    constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty"};
+    KernelBuilder builder(std::format("{}_{}", program.name, names[static_cast<std::size_t>(variant.role)]));
+    const TileAccumulator& accumulator = program.accumulator;
+    const bool is_empty = variant.role == Role::empty;
+    const LanePath path = is_empty ? LanePath::workgroup : path_;
+    const bool subgroups = path == LanePath::builtin || path == LanePath::shuffle;
+    if (program.needs_f16) builder.enable("f16");
+    if (subgroups) {
+      builder.enable("subgroups");
+      if (traits_.subgroup_id_builtin) builder.require("subgroup_id");
+      // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
+      if (variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
+    }
+    builder.workgroup(tuning_.workgroup_size, is_empty ? 0 : workgroup_bytes(program, path, variant.role));
+    builder.constant("UNIT_ITEMS", program.unit_items).constant("ROWS", tuning_.rows);
+    builder.constant("TILE_ITEMS", u32(tile_items(program)));
+    if (variant.role == Role::single_pass) builder.constant("POLL_ROUNDS", tuning_.poll_rounds);
+    program.add_types(builder);
+    builder.generated("params", params_text(program));
+    builder.part("thread.wgsl");
+    if (path == LanePath::emulated) {
+      builder.constant("EMULATED_SIZE", traits_.emulated_subgroup_size);
+      builder.constant("EMULATED_SEED", traits_.emulated_subgroup_seed);
+      builder.part("entry.emulated.wgsl");
+    } else if (subgroups) {
+      builder.part(traits_.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
+    } else {
+      builder.part("entry.plain.wgsl");
+    }
+    builder.generated("accumulator", accumulator_functions(accumulator, path));
+    builder.part(program.reverse ? "tile_range.reverse.wgsl" : "tile_range.forward.wgsl");
+    if (extent_.length_on_device) builder.constant("ITEMS_PER_COUNT", extent_.items_per_count);
+    builder.part(extent_.length_on_device ? "tile_extent.device_items.wgsl"
+                 : extent_.rows_on_device ? "tile_extent.device_rows.wgsl"
+                                          : "tile_extent.host.wgsl");
+    if (!is_empty) {
+      if (const Status ok = add_tile(builder, program, path, variant); !ok) return std::unexpected(ok.error());
+    }
+    if (variant.role != Role::totals) {
+      if (variant.initial == Initial::carry) {
+        builder.part("tile_initial.carry.wgsl");
+      } else if (program.add_initial) {
+        program.add_initial(builder);
+      } else {
+        builder.part("tile_initial.none.wgsl");
+      }
+      if (variant.total == Total::carry) {
+        builder.part("tile_total.carry.wgsl");
+      } else if (program.add_total) {
+        program.add_total(builder);
+      } else {
+        builder.part("tile_total.none.wgsl");
+      }
+    }
+    if (variant.role != Role::single_pass) builder.part("grid.wgsl");
+    builder.part(std::format("tile_{}.wgsl", names[static_cast<std::size_t>(variant.role)]));
+    return std::move(builder).build();
+  }
+
+  Status add_tile(KernelBuilder& builder, const TileProgram& program, LanePath path, const Variant& variant) const {
+    const bool stores = variant.role != Role::totals;
+    const bool commutative = program.accumulator.commutative;
+    if (const Status ok = program.add_units(builder, stores); !ok) return ok;
+    builder.part("tile_prefix.wgsl");
+    builder.generated("tile", tile_functions(program, path, tuning_.rows, variant.role));
+    if (path == LanePath::workgroup) {
+      builder.part("tile_scan.workgroup.wgsl");
+    } else {
+      builder.constant("SUBGROUP_SLOTS", std::max(1u, tuning_.workgroup_size / narrowest_subgroup));
+      if (path == LanePath::emulated) {
+        builder.part("subgroup_scan.emulated.wgsl");
+        if (commutative) builder.part("subgroup_fold.emulated.wgsl");
+      } else if (path == LanePath::shuffle) {
+        builder.part("subgroup_scan.shuffle.wgsl");
+        if (commutative) builder.part("subgroup_fold.shuffle.wgsl");
+      }
+      builder.part("tile_threads.subgroup.wgsl");
+      builder.part(commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl" : "tile_scan.subgroup.wgsl");
+    }
+    if (variant.role == Role::totals) {
+      builder.part(commutative ? "tile_sum.commutative.wgsl" : "tile_sum.ordered.wgsl");
+      return {};
+    }
+    program.add_sink(builder);
+    if (variant.role == Role::chunks) {
+      builder.generated("constants", std::format("const IS_COMMUTATIVE = {};\n", commutative));
+      builder.part(variant.has_partials ? "tile_before.partials.wgsl" : "tile_before.none.wgsl");
+      return {};
+    }
+    builder.generated("records", record_functions(program.accumulator, traits_));
+    const bool lanes = path == LanePath::builtin || path == LanePath::shuffle;
+    if (lanes) builder.generated("window", window_function(program.accumulator));
+    builder.part(lanes ? "tile_look_back.subgroup.wgsl" : "tile_look_back.workgroup.wgsl");
+    return {};
+  }
+
+  [[nodiscard]] std::uint32_t workgroup_bytes(const TileProgram& program, LanePath path, Role role) const {
+    const std::uint32_t size = tuning_.workgroup_size;
+    const std::uint32_t one = program.accumulator.size_bytes;
+    const std::uint32_t slots = std::max(1u, size / narrowest_subgroup) * one;
+    std::uint32_t bytes = 8;
+    if (path == LanePath::workgroup) bytes += (tuning_.rows + 3) * size * one;
+    if (path != LanePath::workgroup) bytes += slots;
+    if (path == LanePath::emulated) bytes += (program.accumulator.commutative ? 2 : 1) * size * one;
+    if (role == Role::single_pass) {
+      bytes += one + 8;
+      if (path == LanePath::workgroup || path == LanePath::emulated) bytes += std::min(32u, size) * (one + 4);
+    }
+    return bytes;
+  }
+
+  static std::string params_text(const TileProgram& program) {
+    std::string text = "struct TileParams {\n";
+    for (const std::string_view field :
+         {"row_length", "row_count", "row_base", "index_base", "halo", "chunk_tiles", "chunks_per_row",
+          "workgroup_count", "is_first_window", "input_first", "count_first", "grid_width", "grid_height"}) {
+      text += std::format("  {}: u32,\n", field);
+    }
+    for (const std::string& field : program.params) text += std::format("  {}: u32,\n", field);
+    return text + "}\n@group(0) @binding(0) var<uniform> params: TileParams;\n";
+  }
+
+  // Bytes of the output before its last block, from the beginning of the slot; nothing if that leaves no whole block.
+  [[nodiscard]] std::optional<std::uint64_t> tail_offset(const TileProgram& program, const Window& window) const {
+    const std::uint64_t stride = program.vector_output->stride_bytes;
+    const std::uint64_t begin = (window.first_row * extent_.row_length + window.first_item) * stride;
+    const std::uint64_t end = begin + window.row_count * window.length * stride;
+    const std::uint64_t base = offsets_.output_bytes % traits_.offset_alignment;
+    const std::uint64_t tail = align_down(base + end - 1, traits_.offset_alignment);
+    if (tail <= base + begin) return std::nullopt;
+    return tail - base;
+  }
+
+  Status plan_window(const Window& window) {
+    const bool vectors = use_vectors_ && (!main_.vector_output || tail_offset(main_, window));
+    const TileProgram program = vectors ? main_ : make_(false);
+    const std::uint64_t tile = tile_items(program);
+    const std::uint64_t tiles = div_ceil(window.length + (program.reverse ? 2 : 1) * (program.unit_items - 1), tile);
+    Variant variant;
+    if (!window.is_first) variant.initial = Initial::carry;
+    const SlotId carry_in = carry_;
+    if (!window.is_last) {
+      variant.total = Total::carry;
+      carry_ = plan_.scratch("carry", program.accumulator.size_bytes);
+    }
+    PlanBuilder::Step step;
+    step.params = {{"row_length", u32(window.length)},
+                   {"row_count", u32(window.row_count)},
+                   {"row_base", u32(window.first_row)},
+                   {"index_base", u32(window.first_item)},
+                   {"is_first_window", window.is_first ? 1u : 0u},
+                   {"halo", window.is_first ? 0 : program.halo}};
+    const std::uint64_t items = window.row_count * window.length;
+    const std::string what = std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
+                                         windows_.size() > 1 ? " (window)" : "", window.length);
+    if (single_pass_ && tiles <= most_tickets) {
+      variant.role = Role::single_pass;
+      step.workgroup_count = tiles;
+      const auto grid = fold_grid(tiles, traits_);
+      if (!grid) return fail(ErrorKind::unsupported, std::format("{} workgroups are too many for the device.", tiles));
+      step.params.push_back({"workgroup_count", grid->x * grid->y * grid->z});
+      step.params.push_back({"chunk_tiles", 1});
+      step.params.push_back({"chunks_per_row", u32(tiles)});
+      step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
+      step.bytes_read = items * (program.item_bytes + program.store_bytes_read);
+      step.bytes_written = items * program.written_bytes;
+      const SlotId state = plan_.state("tiles", state_header_bytes + state_record_bytes * std::bit_ceil(tiles));
+      return dispatch(program, variant, window, std::move(step), {{"state", state}}, carry_in);
+    }
+    const std::uint64_t wanted = std::max<std::uint64_t>(1, tuning_.max_workgroups / extent_.row_count);
+    const std::uint64_t chunk_tiles =
+        extent_.row_length <= tuning_.one_workgroup_items ? tiles : div_ceil(tiles, std::min(wanted, tiles));
+    const std::uint64_t chunks = div_ceil(tiles, chunk_tiles);
+    step.params.push_back({"chunk_tiles", u32(chunk_tiles)});
+    step.params.push_back({"chunks_per_row", u32(chunks)});
+    step.params.push_back({"workgroup_count", u32(window.row_count * chunks)});
+    step.workgroup_count = window.row_count * chunks;
+    variant.has_partials = chunks > 1;
+    std::vector<Binding> partials;
+    if (chunks > 1) {
+      partials = {{"partials", plan_.scratch("partials", window.row_count * chunks * program.accumulator.size_bytes)}};
+      PlanBuilder::Step totals = step;
+      totals.reason = std::format("totals of {} chunks of {} items, {}", chunks, chunk_tiles * tile, what);
+      totals.bytes_read = items * program.item_bytes;
+      totals.bytes_written = window.row_count * chunks * program.accumulator.size_bytes;
+      if (const Status ok = dispatch(program, {.role = Role::totals}, window, std::move(totals), partials, carry_in); !ok) return ok;
+    }
+    step.reason = std::format("{}, {} chunks a row of {} tiles of {} items", what, chunks, chunk_tiles, tile);
+    step.bytes_read = items * (program.item_bytes + program.store_bytes_read);
+    step.bytes_written = items * program.written_bytes;
+    return dispatch(program, variant, window, std::move(step), partials, carry_in);
+  }
+
+  Status dispatch(const TileProgram& program, const Variant& variant, const Window& window, PlanBuilder::Step step,
+                  const std::vector<Binding>& own, SlotId carry_in) {
+    const auto kernel = make_kernel(program, variant);
+    if (!kernel) return std::unexpected(kernel.error());
+    step.kernel = *kernel;
+    const auto bind = [&](Binding binding) {
+      if ((*kernel)->find_binding(binding.name) != nullptr) step.bindings.push_back(binding);
+    };
+    const std::uint64_t first = window.first_row * extent_.row_length + window.first_item;
+    const std::uint64_t count = window.row_count * window.length;
+    const std::uint64_t halo = window.is_first ? 0 : program.halo;
+    for (const TileBinding& binding : program.bindings) {
+      Binding bound{binding.variable, binding.slot, 0, 0, binding.first_field};
+      if (binding.per_item) {
+        const std::uint64_t entry = binding.items_per_entry;
+        const std::uint64_t begin = first / entry - (entry == 1 ? halo : 0);
+        bound.offset_bytes = begin * binding.stride_bytes;
+        bound.size_bytes = (div_ceil(first + count, entry) - begin) * binding.stride_bytes;
+      } else if (binding.per_row) {
+        bound.offset_bytes = window.first_row * binding.stride_bytes;
+        bound.size_bytes = window.row_count * binding.stride_bytes;
+      }
+      bind(bound);
+    }
+    if (program.vector_output && (*kernel)->find_binding("output_units") != nullptr) {
+      const std::uint64_t stride = program.vector_output->stride_bytes;
+      const std::uint64_t tail = *tail_offset(program, window);
+      const std::uint64_t begin = (first - halo) * stride;
+      bind({"output_units", program.vector_output->slot, begin, tail - begin, program.vector_output->first_field});
+      bind({"output_tail", program.vector_output->slot, tail, (first + count) * stride - tail, "tail_first"});
+      step.params.push_back({"tail_items", u32((tail - begin) / stride)});
+      // The units of input and output begin alike.
+      if ((*kernel)->find_binding("input_units") != nullptr) step.alike_fields = {"input_first", "output_first"};
+    }
+    if (variant.initial == Initial::carry) bind({"carry", carry_in});
+    if (variant.total == Total::carry) bind({"carry_out", carry_});
+    for (const Binding& binding : own) bind(binding);
+    if (extent_.length_on_device || extent_.rows_on_device) bind({"item_count", extent_.item_count, 0, 4, "count_first"});
+    fill_params(program, step);
+    plan_.dispatch(std::move(step));
+    return {};
+  }
+
+  // Fields that nothing is bound to are 0.
+  static void fill_params(const TileProgram& program, PlanBuilder::Step& step) {
+    for (const PlanBuilder::Param& param : program.param_values) step.params.push_back(param);
+    for (const std::string& field : step.kernel->params) {
+      if (field == "grid_width" || field == "grid_height") continue;
+      const bool given = std::ranges::find(step.params, field, &PlanBuilder::Param::name) != step.params.end();
+      const bool patched = std::ranges::any_of(step.bindings, [&](const Binding& b) { return b.first_item_field == field; });
+      if (!given && !patched) step.params.push_back({field, 0});
+    }
+  }
+
+  Status plan_empty() {
+    const Variant variant{.role = Role::empty};
+    PlanBuilder::Step step;
+    const std::uint64_t rows = extent_.row_count;
+    step.workgroup_count = div_ceil(rows, tuning_.workgroup_size);
+    step.params = {{"row_count", u32(rows)}};
+    step.reason = "no items: the total alone";
+    return dispatch(main_, variant, {0, rows, 0, 0}, std::move(step), {}, {});
+  }
+
+  PlanBuilder plan_;
+  const std::function<TileProgram(bool)>& make_;
+  bool use_vectors_;
+  const TileExtent& extent_;
+  const DeviceTraits& traits_;
+  const ScanTuning& tuning_;
+  ScanOffsets offsets_;
+  TileProgram main_;
+  LanePath path_ = LanePath::workgroup;
+  bool single_pass_ = false;
+  std::vector<Window> windows_;
+  SlotId carry_;
+};
+
+}  // namespace
+
+std::uint32_t words_of_type(std::string_view wgsl_type) {
+  if (wgsl_type == "u32" || wgsl_type == "i32" || wgsl_type == "f32") return 1;
+  if (wgsl_type == "vec2u" || wgsl_type == "vec2i" || wgsl_type == "vec2f") return 2;
+  if (wgsl_type == "vec4u" || wgsl_type == "vec4i" || wgsl_type == "vec4f") return 4;
+  for (const std::string_view scalar : {"u32", "i32", "f32"}) {
+    if (wgsl_type == std::format("vec2<{}>", scalar)) return 2;
+    if (wgsl_type == std::format("vec4<{}>", scalar)) return 4;
+  }
+  return 0;
+}
+
+TileAccumulator tile_accumulator(const LoweredOperator& op) {
+  TileAccumulator accumulator{.type = op.accumulator, .size_bytes = op.accumulator_bytes};
+  accumulator.commutative = op.commutative;
+  // Only sums and products have exclusive forms.
+  if (op.subgroup_builtin == "subgroupAdd" || op.subgroup_builtin == "subgroupMul") {
+    accumulator.fold_builtin = op.subgroup_builtin;
+  }
+  return accumulator;
+}
+
+std::string single_pass_obstacle(const TileProgram& program, const TileExtent& extent, const ScanTuning& tuning,
+                                 const DeviceTraits& traits) {
+  const std::uint32_t words = accumulator_words(program.accumulator);
+  if (words == 0) return "structs do not fit into atomic words";
+  if (words > 4) return std::format("an accumulator of {} words is more than the 4 of a record", words);
+  if (program.in_place) return "the output is the input, which a stalled tile's helper must still read";
+  if (extent.row_count != 1) return "rows are scanned separately";
+  const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * program.unit_items;
+  const std::uint64_t tiles = div_ceil(extent.row_length + 6, tile);
+  if (tiles > most_tickets) return std::format("{} tiles are more than {}", tiles, most_tickets);
+  // The state is rounded up to a power of two.
+  if (state_header_bytes + state_record_bytes * std::bit_ceil(tiles) > traits.max_binding_bytes) {
+    return std::format("the state of {} tiles is larger than a binding", tiles);
+  }
+  return {};
+}
+
+Result<Plan> plan_tiles(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors,
+                        const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
+                        ScanOffsets offsets, bool may_single_pass) {
+  if (!std::has_single_bit(tuning.workgroup_size) || tuning.rows == 0 || tuning.rows > 16 || tuning.max_workgroups == 0) {
+    return fail(ErrorKind::invalid_request, std::format("Tuning out of range: {}.", to_string(tuning)));
+  }
+  return TilePlanner(std::move(plan), make, use_vectors, extent, traits, tuning, offsets).finish(may_single_pass);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of every primitive that is a scan underneath: a primitive says what its accumulators are, how units are
+// loaded and what is done with each item's prefix; the frame makes the passes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/kernel_builder.h"
+#include "plan/lowering.h"
+#include "plan/plan_builder.h"
+#include "upsweep/device_traits.h"
+#include "upsweep/scan_tuning.h"
+
+namespace upsweep {
+
+// What travels between threads and tiles. The WGSL functions identity() and combine() on it come from the program.
+struct TileAccumulator {
+  std::string type;  // WGSL; a struct if there are members
+  std::uint32_t size_bytes = 4;
+  // Types of the struct's members, which must be plain; empty: `type` itself.
+  std::vector<std::pair<std::string, std::string>> members = {};  // name, type
+  bool commutative = true;
+  bool is_custom = false;         // combine() calls the caller's operator
+  std::string fold_builtin = {};  // "subgroupAdd", where the operator has subgroupExclusiveAdd, too
+};
+// Of an operator's own accumulator.
+TileAccumulator tile_accumulator(const LoweredOperator& op);
+// Words of a plain WGSL type ("f32", "vec2<i32>", "vec4u"); 0 for others.
+std::uint32_t words_of_type(std::string_view wgsl_type);
+
+// A storage variable of the program's kernels and what it is bound to. Kernels that do not declare it leave it out.
+struct TileBinding {
+  std::string variable;
+  SlotId slot;
+  std::uint32_t stride_bytes = 4;
+  std::string first_field = {};  // params field that receives the items before the first; empty: bound from its beginning
+  bool per_item = false;         // windows of the input bind their part
+  bool per_row = false;
+  std::uint32_t items_per_entry = 1;  // flags: 1, 4 or 32
+};
+
+// The output of a program that stores in vectors is bound in two parts: whole blocks as vectors, the rest item by item.
+struct TileOutput {
+  SlotId slot;
+  std::uint32_t stride_bytes = 4;
+  std::string first_field = "output_first";
+};
+
+struct TileProgram {
+  std::string name;
+  TileAccumulator accumulator;
+  std::uint32_t unit_items = 1;  // items of a unit: 1, 2 or 4
+  bool reverse = false;
+  bool needs_f16 = false;
+  std::uint32_t halo = 0;  // items before a window that it must see
+  bool needs_one_window = false;  // it must see items after it
+  std::vector<std::string> params = {};  // fields of the program's own; 0 if nothing is bound to them
+  std::vector<PlanBuilder::Param> param_values = {};
+  std::vector<TileBinding> bindings = {};
+  std::optional<TileOutput> vector_output = {};
+  bool in_place = false;
+
+  // WGSL: aliases (Accumulator, unless it has members), the caller's text, identity() and combine(); then
+  //   Units                  load_unit (unit, range) -> Loaded; import_unit(loaded, unit, range) -> Unit;
+  //                          edge_unit(unit, range) -> Unit; unit_total(Unit) -> Accumulator
+  std::function<void(KernelBuilder&)> add_types;
+  std::function<Status(KernelBuilder&, bool is_store_pass)> add_units;
+  // store_unit(u, unit, prefix, is_full, range), or store_tile() itself, with its workgroup memory.
+  std::function<void(KernelBuilder&)> add_sink;
+  bool has_own_store_tile = false;
+  bool has_own_start_sink = false;
+  std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
+  std::function<void(KernelBuilder&)> add_total = {};    // store_total(); nothing without
+  bool late_publish = false;  // the rows are scanned before the total is known, as one packed scan
+  std::string packed_rows = {};  // generated scan_rows() instead of the frame's
+  std::uint32_t store_bytes_read = 0;  // an item, in the storing pass
+  std::uint32_t item_bytes = 4;        // read of each item
+  std::uint32_t written_bytes = 4;     // of each item, at most
+};
+
+struct TileExtent {
+  std::uint64_t row_count = 1;
+  std::uint64_t row_length = 0;
+  bool length_on_device = false;
+  std::uint32_t items_per_count = 1;  // of a length on the device
+  bool rows_on_device = false;
+  SlotId item_count = {};
+};
+
+// Makes the passes. `make(true)` gives the program that moves vectors, `make(false)` the one that moves items;
+// `may_single_pass` is false where only an explicit wish takes the single pass (floats that must repeat).
+Result<Plan> plan_tiles(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors,
+                        const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
+                        ScanOffsets offsets, bool may_single_pass);
+
+// Why a single pass is impossible here; empty if it is possible.
+std::string single_pass_obstacle(const TileProgram& program, const TileExtent& extent, const ScanTuning& tuning,
+                                 const DeviceTraits& traits);
+
+}  // namespace upsweep

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of scans: what an item is, where segments begin and what is stored; src/plan/tile_scan.h makes the passes.
+#include <algorithm>
+#include <format>
+
+#include "plan/lowering.h"
+#include "plan/plan_builder.h"
+#include "plan/tile_items.h"
+#include "plan/tile_scan.h"
+#include "upsweep/scan.h"
+
+namespace upsweep {
+namespace {
+
+constexpr std::uint64_t most_items = 0xfffffffe;
+
+using Kind = ScanSegments::Kind;
+
+struct Problem {
+  const ScanShape& shape;
+  ElementType value;
+  ElementType output;
+  LoweredOperator op;
+  bool is_segmented = false;  // heads travel with the values; rows may be walked as one
+  std::uint64_t row_count = 1;
+  std::uint64_t row_length = 0;
+
+  [[nodiscard]] bool has_keys() const { return shape.segments.kind == Kind::keys; }
+};
+
+struct Slots {
+  SlotId input;
+  SlotId output;
+  SlotId total;
+  SlotId heads;
+  SlotId keys;
+  SlotId item_count;
+  SlotId init;
+};
+
+TileAccumulator accumulator_of(const Problem& problem) {
+  TileAccumulator accumulator = tile_accumulator(problem.op);
+  accumulator.is_custom = problem.shape.combine.kind == OperatorKind::custom;
+  if (!problem.is_segmented) return accumulator;
+  TileAccumulator pair{.type = "Accumulator",
+                       .size_bytes = accumulator.size_bytes + std::max(4u, std::min(16u, accumulator.size_bytes)),
+                       .members = {{"value", problem.op.accumulator}, {"heads", "u32"}},
+                       .commutative = false,
+                       .is_custom = accumulator.is_custom};
+  return pair;
+}
+
+// Values with the number of segments that begin among them.
+std::string segmented_operator(const Problem& problem) {
+  std::string combine;
+  if (words_of_type(problem.op.accumulator) != 0 && problem.shape.combine.kind != OperatorKind::custom) {
+    combine = "  return Accumulator(select(combine_values(a.value, b.value), b.value, b.heads != 0u), a.heads + b.heads);\n";
+  } else {
+    // A caller's operator never sees values of two segments.
+    combine =
+        "  if (b.heads != 0u) { return Accumulator(b.value, a.heads + b.heads); }\n"
+        "  return Accumulator(combine_values(a.value, b.value), a.heads);\n";
+  }
+  return std::format(
+      "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {{\n{}}}\n"
+      "fn identity() -> Accumulator {{ return Accumulator(no_value(), 0u); }}\n",
+      combine);
+}
+
+void add_types(KernelBuilder& builder, const Problem& problem) {
+  const OperatorNames segmented{"InnerAccumulator", "combine_values", "no_value"};
+  add_operator(builder, problem.shape.combine, problem.value, problem.op,
+               problem.is_segmented ? segmented : OperatorNames{});
+  if (problem.is_segmented) builder.generated("segmented operator", segmented_operator(problem));
+}
+
+std::string init_functions(const Problem& problem, KernelBuilder& builder, std::string_view name) {
+  if (!problem.shape.init) return {};
+  const StoredType init = stored_type(problem.value);
+  builder.alias("RawInit", init.raw);
+  return std::format(
+      "@group(0) @binding(7) var<storage, read> init: array<RawInit>;\n"
+      "fn init_value(raw: RawInit) -> Value {{ return {}; }}\n"
+      "fn {}() -> {} {{ return import_value(init_value(init[0]), 0u); }}\n",
+      init.load, name, problem.is_segmented ? "InnerAccumulator" : "Accumulator");
+}
+
+// is_head(position, range): does a segment begin there?
+Result<std::string> head_function(const Problem& problem, KernelBuilder& builder) {
+  const ScanSegments& segments = problem.shape.segments;
+  const bool reverse = problem.shape.reverse;
+  std::string text;
+  std::string test;
+  switch (segments.kind) {
+    case Kind::whole: return text;
+    case Kind::rows:
+      test = reverse ? "(item_index(position, range) + 1u) % SEGMENT_ITEMS == 0u"
+                     : "item_index(position, range) % SEGMENT_ITEMS == 0u";
+      builder.constant("SEGMENT_ITEMS", segments.row_length);
+      break;
+    case Kind::flags:
+      text += "@group(0) @binding(8) var<storage, read> heads: array<u32>;\n";
+      text += flag_function("is_flagged", segments.format, "heads", "heads_first");
+      // Backwards a segment begins at the item in front of which, in memory, another one starts.
+      test = std::format("is_flagged(item_index(position{}, range) - params.index_base)", reverse ? " - 1u" : "");
+      break;
+    case Kind::keys: {
+      const StoredType key = stored_type(segments.key);
+      builder.alias("RawKey", key.raw);
+      builder.caller_text(std::format("type \"{}\"", segments.key.name), segments.key.declaration);
+      builder.caller_text("equality", segments.equality.wgsl);
+      const auto equality = equality_function("same_key", segments.key, segments.equality);
+      if (!equality) return std::unexpected(equality.error());
+      builder.generated("equality expression", *equality);
+      text += std::format(
+          "@group(0) @binding(8) var<storage, read> keys: array<RawKey>;\n"
+          "fn key_value(raw: RawKey) -> {} {{ return {}; }}\n"
+          "fn load_key(position: u32, range: Range) -> {} {{\n"
+          "  return key_value(keys[item_place(position, range) - params.input_first + params.keys_first]);\n}}\n",
+          key.value, key.load, key.value);
+      test = reverse ? "!same_key(load_key(position, range), load_key(position - 1u, range))"
+                     : "!same_key(load_key(position - 1u, range), load_key(position, range))";
+      break;
+    }
+  }
+  // The first position of a window has one before it only if it is not the row's first.
+  return text + std::format(
+                    "fn is_head(position: u32, range: Range) -> bool {{\n"
+                    "  if (position == range.begin && params.is_first_window == 1u) {{ return true; }}\n"
+                    "  return {};\n}}\n",
+                    test);
+}
+
+Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& items) {
+  const std::uint32_t count = items.unit_items;
+  builder.caller_text("transform", problem.shape.transform.wgsl);
+  builder.generated("transform expression", std::format("fn transform(x: Item, i: u32) -> Value {{ return {}; }}\n",
+                                                        problem.shape.transform.expression));
+  add_tile_items(builder, items);
+  std::string text;
+  const auto heads = head_function(problem, builder);
+  if (!heads) return std::unexpected(heads.error());
+  text += *heads;
+  const bool segmented = problem.is_segmented;
+  text += std::format("struct Loaded {{\n  items: RawUnit,\n{}}}\nstruct Unit {{\n", segmented ? "  heads: u32,\n" : "");
+  for (std::uint32_t k = 0; k < count; ++k) text += std::format("  v{}: Accumulator,\n", k);
+  text += "}\n";
+  if (segmented) {
+    text += init_functions(problem, builder, "start_value");
+    if (!problem.shape.init) text += "fn start_value() -> InnerAccumulator { return no_value(); }\n";
+    text += "fn head_mask(unit: u32, range: Range) -> u32 {\n  var mask = 0u;\n";
+    for (std::uint32_t k = 0; k < count; ++k) {
+      text += std::format(
+          "  mask |= select(0u, {}u, is_head(clamp(unit * UNIT_ITEMS + {}u, range.begin, range.end - 1u), range));\n",
+          1u << k, k);
+    }
+    text += "  return mask;\n}\n";
+    const std::string start = problem.shape.init ? "combine_values(start_value(), value)" : "value";
+    text += std::format(
+        "fn item_at(raw: RawItem, position: u32, range: Range, is_head: bool) -> Accumulator {{\n"
+        "  let index = item_index(position, range){};\n"
+        "  let value = import_value(transform(item_value(raw), index), index);\n"
+        "  if (is_head) {{ return Accumulator({}, 1u); }}\n"
+        "  return Accumulator(value, 0u);\n}}\n",
+        problem.shape.segments.kind == Kind::rows ? " % SEGMENT_ITEMS" : "", start);
+  } else {
+    text +=
+        "fn item_at(raw: RawItem, position: u32, range: Range) -> Accumulator {\n"
+        "  let index = item_index(position, range);\n"
+        "  return import_value(transform(item_value(raw), index), index);\n}\n";
+  }
+  const auto item = [&](std::uint32_t k, std::string_view loaded) {
+    return std::format("item_at({}, unit * UNIT_ITEMS + {}u, range{})", items.item(std::string(loaded) + ".items", k), k,
+                       segmented ? std::format(", ({}.heads & {}u) != 0u", loaded, 1u << k) : "");
+  };
+  const std::string mask = segmented ? ", head_mask(unit, range)" : "";
+  text += std::format("fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n", mask);
+  std::string imported;
+  std::string edges;
+  std::string total;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    imported += std::format("{}{}", k == 0 ? "" : ", ", item(k, "loaded"));
+    edges += std::format("{}keep({}, unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", item(k, "loaded"), k);
+  }
+  total = count == 1   ? "u.v0"
+          : count == 2 ? "combine(u.v0, u.v1)"
+                       : "combine(combine(u.v0, u.v1), combine(u.v2, u.v3))";
+  text += std::format(
+      "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({});\n}}\n"
+      "fn keep(value: Accumulator, position: u32, range: Range) -> Accumulator {{\n"
+      "  return choose(identity(), value, position >= range.begin && position < range.end);\n}}\n"
+      "fn edge_unit(unit: u32, range: Range) -> Unit {{\n  let loaded = Loaded(edge_items(unit, range){});\n"
+      "  return Unit({});\n}}\n"
+      "fn unit_total(u: Unit) -> Accumulator {{ return {}; }}\n",
+      imported, mask, edges, total);
+  builder.generated("units", text);
+  return {};
+}
+
+void add_sink(KernelBuilder& builder, const Problem& problem, const TileItems& items) {
+  const ScanShape& shape = problem.shape;
+  add_tile_output(builder, problem.output, items);
+  const StoredType result = stored_type(problem.op.result);
+  builder.caller_text("store transform", shape.store.wgsl);
+  const std::string inner = problem.is_segmented ? "a.value" : "a";
+  std::string text;
+  if (shape.store.is_identity()) {
+    text = std::format("fn stored(a: Accumulator, i: u32) -> RawOutput {{ return result_value({}); }}\n", inner);
+  } else {
+    const StoredType output = stored_type(problem.output);
+    builder.generated("store expression",
+                      std::format("fn store_transform(x: {}, i: u32) -> {} {{ return {}; }}\n", result.value, output.value,
+                                  shape.store.expression));
+    std::string raw = "value";
+    if (problem.output.scalar == Scalar::f32) {
+      raw = std::format("bitcast<{}>(value)", output.raw);
+    } else if (problem.output.scalar == Scalar::f16) {
+      builder.part("float16.wgsl");
+      raw = "f16(unpack2x16float(f16_bits(bitcast<u32>(value))).x)";
+    }
+    text = std::format(
+        "fn scanned_value(raw: RawResult) -> {} {{ return {}; }}\n"
+        "fn stored(a: Accumulator, i: u32) -> RawOutput {{\n"
+        "  let value = store_transform(scanned_value(result_value({})), i);\n  return {};\n}}\n",
+        result.value, result.load, inner, raw);
+  }
+  const std::uint32_t count = items.unit_items;
+  text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n";
+  std::string before = "prefix";
+  std::string values;
+  const std::string modulo = problem.is_segmented && shape.segments.kind == Kind::rows ? " % SEGMENT_ITEMS" : "";
+  for (std::uint32_t k = 0; k < count; ++k) {
+    // The last sum of an exclusive scan is of no use.
+    if (shape.kind == ScanKind::inclusive || k + 1 < count) {
+      text += std::format("  let a{0} = combine({1}, u.v{0});\n", k, before);
+    }
+    std::string scanned = shape.kind == ScanKind::inclusive ? std::format("a{}", k) : before;
+    if (shape.kind == ScanKind::exclusive && problem.is_segmented) {
+      scanned = std::format("choose({}, Accumulator(start_value(), 0u), u.v{}.heads != 0u)", before, k);
+    }
+    values += std::format("stored({}, item_index(unit * UNIT_ITEMS + {}u, range){}), ", scanned, k, modulo);
+    before = std::format("a{}", k);
+  }
+  text += std::format("  store_items({}unit, is_full, range);\n}}\n", values);
+  builder.generated("store", text);
+}
+
+TileProgram make_program(const Problem& problem, const Slots& slots, bool vectors) {
+  const ScanShape& shape = problem.shape;
+  TileProgram program;
+  program.name = "scan";
+  program.accumulator = accumulator_of(problem);
+  program.reverse = shape.reverse;
+  program.unit_items = vectors ? std::min(unit_items_of(shape.input), unit_items_of(problem.output)) : 1;
+  program.in_place = shape.in_place;
+  program.halo = problem.has_keys() && !shape.reverse ? 1 : 0;
+  program.needs_one_window = shape.reverse && (problem.has_keys() || shape.segments.kind == Kind::flags);
+  program.item_bytes = shape.input.stride_bytes + (problem.has_keys() ? shape.segments.key.stride_bytes : 0);
+  program.written_bytes = problem.output.stride_bytes;
+  for (const ElementType* type : {&shape.input, &problem.value, &problem.op.result, &problem.output, &shape.segments.key}) {
+    const bool is_used = type != &shape.segments.key || problem.has_keys();
+    if (is_used && type->scalar == Scalar::f16) program.needs_f16 = true;
+  }
+  program.params = {"output_first", "tail_first", "tail_items", "total_first", "heads_first", "keys_first"};
+  const bool splits = program.unit_items > 1;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  program.bindings = {
+      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "output",
+       .slot = slots.output,
+       .stride_bytes = problem.output.stride_bytes,
+       .first_field = shape.in_place ? "input_first" : "output_first",
+       .per_item = true}};
+  if (splits) {
+    program.bindings.push_back({.variable = "input_units", .slot = slots.input, .stride_bytes = stride,
+                                .first_field = "input_first", .per_item = true});
+    program.vector_output = TileOutput{slots.output, problem.output.stride_bytes, shape.in_place ? "input_first" : "output_first"};
+  }
+  if (shape.write_total) {
+    program.bindings.push_back({.variable = "total", .slot = slots.total, .stride_bytes = problem.op.result.stride_bytes,
+                                .first_field = "total_first", .per_row = true});
+    program.add_total = [&problem](KernelBuilder& builder) {
+      builder.generated("total",
+                        "@group(0) @binding(6) var<storage, read_write> total: array<RawResult>;\n"
+                        "fn store_total(row: u32, sum: Accumulator, range: Range) {\n"
+                        "  total[params.total_first + row] = result_value(sum);\n}\n");
+      (void)problem;
+    };
+  }
+  if (shape.segments.kind == Kind::flags) {
+    const std::uint32_t entry = shape.segments.format == FlagFormat::words ? 1
+                                : shape.segments.format == FlagFormat::bytes ? 4
+                                                                             : 32;
+    program.bindings.push_back({.variable = "heads", .slot = slots.heads, .stride_bytes = 4,
+                                .first_field = "heads_first", .per_item = true, .items_per_entry = entry});
+  }
+  if (problem.has_keys()) {
+    program.bindings.push_back({.variable = "keys", .slot = slots.keys, .stride_bytes = shape.segments.key.stride_bytes,
+                                .first_field = "keys_first", .per_item = true});
+  }
+  if (shape.init) {
+    program.bindings.push_back({.variable = "init", .slot = slots.init});
+    if (!problem.is_segmented) {
+      program.add_initial = [&problem](KernelBuilder& builder) {
+        builder.generated("initial", init_functions(problem, builder, "initial"));
+      };
+    }
+  }
+  TileItems items{.type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
+  program.add_types = [&problem](KernelBuilder& builder) { add_types(builder, problem); };
+  program.add_units = [&problem, items](KernelBuilder& builder, bool is_store_pass) {
+    TileItems own = items;
+    own.from_output = items.in_place && is_store_pass;
+    return add_units(builder, problem, own);
+  };
+  program.add_sink = [&problem, items](KernelBuilder& builder) { add_sink(builder, problem, items); };
+  return program;
+}
+
+Status check_shape(const ScanShape& shape, const ElementType& value) {
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
+  for (const ElementType* type : {&shape.input, &value, &shape.segments.key}) {
+    if (type->size_bytes == 0 || type->stride_bytes < type->size_bytes) {
+      return refuse(std::format("\"{}\" is no element type: size {}, stride {}.", type->name, type->size_bytes,
+                                type->stride_bytes));
+    }
+  }
+  if (shape.transform.is_identity() && value != shape.input) {
+    return refuse(std::format("A transform must say how {} comes from the input.", value.name));
+  }
+  if (shape.init) {
+    if (shape.combine.kind == OperatorKind::argmin || shape.combine.kind == OperatorKind::argmax) {
+      return refuse("argmin and argmax take no initial value: it has no index.");
+    }
+    if (shape.init->bytes().size() != value.size_bytes) {
+      return refuse(std::format("The initial value has {} bytes; a {} has {}.", shape.init->bytes().size(), value.name,
+                                value.size_bytes));
+    }
+  }
+  const bool by_heads = shape.segments.kind == Kind::flags || shape.segments.kind == Kind::keys;
+  if (shape.write_total && by_heads) {
+    return refuse("A scan by flags or keys has no total; reduce by key gives one for each segment.");
+  }
+  if (shape.segments.kind == Kind::rows && shape.item_count.read_on_device) {
+    return refuse("With rows the count on the device is that of the rows.");
+  }
+  return {};
+}
+
+}  // namespace
+
+ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits) {
+  const auto lowered = lower_operator(shape.combine, shape.value.value_or(shape.input), nullptr);
+  const std::uint32_t accumulator_bytes = lowered ? std::max(4u, lowered->accumulator_bytes) : 4;
+  const bool segmented = shape.segments.kind != Kind::whole;
+  const std::uint64_t items = shape.segments.kind == Kind::rows ? shape.segments.row_count.max * shape.segments.row_length
+                                                                : shape.item_count.max;
+  return select_scan_tuning(std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes),
+                            segmented ? 2 * accumulator_bytes : accumulator_bytes, items, traits);
+}
+
+Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
+                       ScanOffsets offsets) {
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) {
+    return fail(ErrorKind::invalid_request, "The device traits lack limits.");
+  }
+  const ElementType value = shape.value.value_or(shape.input);
+  if (const Status ok = check_shape(shape, value); !ok) return std::unexpected(ok.error());
+  auto lowered = lower_operator(shape.combine, value, shape.result ? &*shape.result : nullptr);
+  if (!lowered) return with_context(lowered.error(), "planning a scan");
+  const ElementType output = shape.output.value_or(lowered->result);
+  if (shape.store.is_identity() && output != lowered->result) {
+    return fail(ErrorKind::invalid_request,
+                std::format("A store transform must say how {} comes from {}.", output.name, lowered->result.name));
+  }
+  if (shape.in_place && output.stride_bytes != shape.input.stride_bytes) {
+    return fail(ErrorKind::invalid_request,
+                std::format("In place needs equal strides: {} has {} bytes, {} has {}.", shape.input.name,
+                            shape.input.stride_bytes, output.name, output.stride_bytes));
+  }
+  if (shape.in_place && stored_type(output).raw != stored_type(shape.input).raw) {
+    return fail(ErrorKind::invalid_request, std::format("In place needs types that are stored alike, not {} and {}.",
+                                                        shape.input.name, output.name));
+  }
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
+  Problem problem{.shape = shape, .value = value, .output = output, .op = std::move(*lowered)};
+  const bool by_rows = shape.segments.kind == Kind::rows;
+  const std::uint64_t rows = by_rows ? shape.segments.row_count.max : 1;
+  const std::uint64_t length = by_rows ? shape.segments.row_length : shape.item_count.max;
+  if (length != 0 && rows > most_items / length) {
+    return fail(ErrorKind::unsupported, std::format("{} rows of {} items are more than {} items.", rows, length, most_items));
+  }
+  // Short rows are walked as one, so that a workgroup takes many.
+  const bool walks_rows = by_rows && !shape.write_total && length != 0 && length < 2ull * chosen.workgroup_size;
+  problem.is_segmented = shape.segments.kind == Kind::flags || problem.has_keys() || walks_rows;
+  problem.row_count = walks_rows ? 1 : rows;
+  problem.row_length = walks_rows ? rows * length : length;
+
+  PlanBuilder plan("scan", traits);
+  plan.note(std::format("{} scan with {} of {} items", shape.kind == ScanKind::inclusive ? "inclusive" : "exclusive",
+                        to_string(shape.combine), shape.input.name));
+  const std::uint64_t items = rows * length;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  plan.least_bytes(items * (stride + output.stride_bytes));
+  Slots slots;
+  if (items != 0) {
+    slots.output = plan.argument("output", items * output.stride_bytes, output.stride_bytes, true);
+    slots.input = shape.in_place ? slots.output : plan.argument("input", items * stride, stride);
+    if (shape.segments.kind == Kind::flags) {
+      slots.heads = plan.argument("heads", flag_bytes(shape.segments.format, items), 4);
+    }
+    if (problem.has_keys()) {
+      const std::uint32_t key_stride = shape.segments.key.stride_bytes;
+      slots.keys = plan.argument("keys", items * key_stride, key_stride);
+    }
+  }
+  const bool counts = by_rows ? shape.segments.row_count.read_on_device : shape.item_count.read_on_device;
+  if (shape.write_total && rows != 0) {
+    slots.total = plan.argument("total", rows * problem.op.result.stride_bytes, problem.op.result.stride_bytes, true);
+  }
+  if (counts && rows != 0 && (items != 0 || shape.write_total)) slots.item_count = plan.argument("item_count", 4, 4);
+  if (shape.init) slots.init = plan.constant(shape.init->bytes());
+
+  const TileExtent extent{.row_count = problem.row_count,
+                          .row_length = problem.row_length,
+                          .length_on_device = counts && (!by_rows || walks_rows),
+                          .items_per_count = walks_rows ? shape.segments.row_length : 1,
+                          .rows_on_device = counts && by_rows && !walks_rows,
+                          .item_count = slots.item_count};
+  const std::uint32_t units = std::min(unit_items_of(shape.input), unit_items_of(output));
+  const std::uint64_t in_item = offsets.input_bytes % traits.offset_alignment / std::max(1u, stride);
+  const std::uint64_t out_item = offsets.output_bytes % traits.offset_alignment / std::max(1u, output.stride_bytes);
+  const bool begin_alike = shape.in_place || in_item % 4 == out_item % 4;
+  const bool vectors = chosen.use_vectors && units > 1 && begin_alike && items * output.stride_bytes >= 512;
+  const bool is_float_sum = problem.op.summation_terms != 0 ||
+                            (shape.combine.kind == OperatorKind::product && value.is_float()) ||
+                            shape.combine.kind == OperatorKind::custom;
+  const bool repeats = shape.determinism == Determinism::run_to_run && is_float_sum;
+  if (repeats && chosen.path == ScanPath::single_pass) {
+    return fail(ErrorKind::invalid_request, "A single pass does not repeat float sums bit for bit.");
+  }
+  return plan_tiles(std::move(plan), [&](bool with_vectors) { return make_program(problem, slots, with_vectors); },
+                    vectors, extent, traits, chosen, offsets, !repeats);
+}
+
+}  // namespace upsweep

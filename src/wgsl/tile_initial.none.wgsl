@@ -1,0 +1,1 @@
+fn initial() -> Accumulator { return identity(); }

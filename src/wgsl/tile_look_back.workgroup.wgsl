@@ -1,0 +1,60 @@
+// The workgroup folds the totals of the tiles before: WINDOW records at a time, one a thread, which thread 0 folds. Ends
+// without help of others: what is missing after POLL_ROUNDS looks is computed here.
+const WINDOW = min(32u, WORKGROUP_SIZE);
+
+var<workgroup> window_values: array<Accumulator, WINDOW>;
+var<workgroup> window_flags: array<u32, WINDOW>;
+var<workgroup> shared_look: vec2u;  // records taken, 1 if the last was a prefix
+var<workgroup> shared_before: Accumulator;
+
+fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
+  let unit = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS + first_unit(thread, workgroup);
+  return total_tile(tile_rows(load_tile(unit, unit_step(workgroup), false, range)), thread, workgroup).total;
+}
+
+fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
+  var before = identity();  // in thread 0
+  var next = tile;          // tiles from `next` to `tile` are in `before`
+  var polls = 0u;
+  var is_found = false;
+  while (next > 0u && !is_found) {
+    if (thread.index < WINDOW) {
+      let record = read_record(next - 1u - min(thread.index, next - 1u), tag);
+      window_values[thread.index] = record.value;
+      window_flags[thread.index] = record.flag;
+    }
+    workgroupBarrier();  // the window is stored
+    if (thread.index == 0u) {
+      var taken = 0u;
+      var flag = FLAG_TOTAL;
+      while (taken < min(WINDOW, next) && flag != FLAG_PREFIX) {
+        flag = window_flags[taken];
+        if (flag == FLAG_MISSING) { break; }
+        before = combine(window_values[taken], before);
+        taken++;
+      }
+      shared_look = vec2u(taken, select(0u, 1u, flag == FLAG_PREFIX));
+    }
+    let look = workgroupUniformLoad(&shared_look);
+    is_found = look.y == 1u;
+    next -= look.x;
+    polls = select(0u, polls + 1u, look.x == 0u);
+    if (polls > POLL_ROUNDS) {
+      polls = 0u;
+      next -= 1u;
+      let lent = lend_total(next, range, thread, workgroup);
+      if (thread.index == 0u) {
+        lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u));
+        before = combine(lent, before);
+      }
+      workgroupBarrier();  // total_tile may be used again
+    }
+  }
+  if (thread.index == 0u) {
+    if (!is_found) { before = combine(initial(), before); }
+    shared_before = before;
+    if (!is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
+  }
+  workgroupBarrier();  // thread 0 has stored what it found
+  return shared_before;
+}

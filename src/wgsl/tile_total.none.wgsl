@@ -1,0 +1,1 @@
+fn store_total(row: u32, total: Accumulator, range: Range) {}
