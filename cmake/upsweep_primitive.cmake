@@ -1,5 +1,6 @@
 # upsweep_primitive(NAME): one room, src/primitives/NAME. Files are picked up by their suffix:
 #   *_plan.cpp, *_tuning.cpp   pure, into the planner library
+#   *_self_test.cpp            what contexts try on a device, into the library
 #   NAME.cpp                   the public record_NAME(), into the library
 #   *_plan_test.cpp            tests without a GPU (also run as WebAssembly under Node)
 #   *_gpu_test.cpp             tests on every adapter and profile
@@ -8,7 +9,8 @@ function(upsweep_primitive name)
   file(GLOB plan_sources CONFIGURE_DEPENDS "${room}/*_plan.cpp" "${room}/*_tuning.cpp")
   target_sources(upsweep_plan PRIVATE ${plan_sources})
   if(NOT UPSWEEP_PLAN_ONLY)
-    target_sources(upsweep PRIVATE "${room}/${name}.cpp")
+    file(GLOB self_tests CONFIGURE_DEPENDS "${room}/*_self_test.cpp")
+    target_sources(upsweep PRIVATE "${room}/${name}.cpp" ${self_tests})
   endif()
   if(UPSWEEP_BUILD_TESTS)
     file(GLOB plan_tests CONFIGURE_DEPENDS "${room}/*_plan_test.cpp")

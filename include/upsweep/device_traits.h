@@ -34,8 +34,8 @@ struct DeviceTraits {
   std::uint32_t emulated_subgroup_size = 0;
   std::uint32_t emulated_subgroup_seed = 0;
 
-  /// Tests only: chunk numbers c with c % n = 1 are never published in single-pass plans (0: all are), as if their
-  /// workgroups stalled.
+  /// Tests only: chunk or tile numbers c with c % n = 1 are never published in single-pass plans (0: all are; scans: 1:
+  /// none is), as if their workgroups stalled.
   std::uint32_t test_hidden_chunks = 0;
   /// Tests only: single-pass plans with look-back take their tiles in a scrambled order.
   bool test_shuffled_tiles = false;

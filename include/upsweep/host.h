@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -10,31 +11,90 @@
 
 #include "upsweep/context.h"
 #include "upsweep/reduce.h"
+#include "upsweep/runs.h"
+#include "upsweep/scan.h"
+#include "upsweep/select.h"
 
 namespace upsweep::host {
+
+/// The C++ numbers that have an element type: std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t.
+template <typename T>
+concept Number = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, float> ||
+                 std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::int64_t>;
 
 /// The element type of a C++ number.
 template <typename T>
 [[nodiscard]] ElementType element_of() {
+  static_assert(Number<T>, "no built-in element type for this C++ type");
   if constexpr (std::is_same_v<T, std::uint32_t>) return ElementType::u32();
   if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::i32();
   if constexpr (std::is_same_v<T, float>) return ElementType::f32();
   if constexpr (std::is_same_v<T, std::uint64_t>) return ElementType::u64();
   if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::i64();
-  static_assert(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, float> ||
-                    std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::int64_t>,
-                "no built-in element type for this C++ type");
 }
 
-/// Runs a reduction of any shape over packed bytes of items; the results packed, one per segment. `second_input` is
-/// empty unless the shape has one. Segments by offsets are not offered here.
+// Functions over packed bytes of items, for shapes of any kind. Counts must be known on the host, and inputs must have
+// as many items as the shape says.
+
+/// Runs a reduction; the results packed, one per segment. `second_input` is empty unless the shape has one. Segments by
+/// offsets are not offered here.
 [[nodiscard]] Result<std::vector<std::byte>> reduce_bytes(Context& context, const ReduceShape& shape,
                                                           std::span<const std::byte> input,
                                                           std::span<const std::byte> second_input = {});
 
-/// Folds the items with a well-known operator; T is std::uint32_t, std::int32_t, float, std::uint64_t or std::int64_t.
-/// The result is a T (std::uint32_t for argmin, argmax, any and all: read it with reduce<T, std::uint32_t>).
-template <typename T, typename R = T>
+struct ScanBytes {
+  std::vector<std::byte> output;
+  std::vector<std::byte> total;  ///< Where the shape writes it: one value, or one a row.
+};
+/// Runs a scan, in place or not. `boundaries` are the head flags (flag_bytes()) or the keys of a shape that has them.
+[[nodiscard]] Result<ScanBytes> scan_bytes(Context& context, const ScanShape& shape, std::span<const std::byte> input,
+                                           std::span<const std::byte> boundaries = {});
+
+/// What a selection or a removal of duplicates keeps; empty where the shape does not write it.
+struct KeptBytes {
+  std::vector<std::byte> items;
+  std::vector<std::uint32_t> indices;
+  std::uint32_t count = 0;
+};
+/// `flags` (flag_bytes()) are those of a predicate that has them. `dispatch_threads` is not offered here.
+[[nodiscard]] Result<KeptBytes> select_bytes(Context& context, const SelectShape& shape,
+                                             std::span<const std::byte> input, std::span<const std::byte> flags = {});
+[[nodiscard]] Result<KeptBytes> unique_bytes(Context& context, const UniqueShape& shape,
+                                             std::span<const std::byte> input);
+
+/// Runs of equal neighbours; empty where the shape does not write it.
+struct RunBytes {
+  std::vector<std::byte> values;
+  std::vector<std::uint32_t> lengths;
+  std::vector<std::uint32_t> offsets;
+  std::uint32_t count = 0;
+};
+[[nodiscard]] Result<RunBytes> run_length_bytes(Context& context, const RunLengthShape& shape,
+                                                std::span<const std::byte> input);
+
+struct KeyedBytes {
+  std::vector<std::byte> keys;    ///< One a run.
+  std::vector<std::byte> output;  ///< The fold of its values.
+};
+[[nodiscard]] Result<KeyedBytes> reduce_by_key_bytes(Context& context, const ReduceByKeyShape& shape,
+                                                     std::span<const std::byte> keys, std::span<const std::byte> input);
+
+/// `bytes` as items; an error if they are no whole number of T.
+template <Number T>
+[[nodiscard]] Result<std::vector<T>> items_of(std::span<const std::byte> bytes) {
+  if (bytes.size() % sizeof(T) != 0) {
+    return fail(ErrorKind::invalid_request, "The operator's result has another size than the type asked for.");
+  }
+  std::vector<T> items(bytes.size() / sizeof(T));
+  if (!items.empty()) std::memcpy(items.data(), bytes.data(), bytes.size());
+  return items;
+}
+
+// Functions for C++ numbers.
+
+/// Folds the items with a well-known operator. The result is a T (std::uint32_t for argmin, argmax, any and all: read
+/// it with reduce<T, std::uint32_t>).
+template <Number T, Number R = T>
 [[nodiscard]] Result<R> reduce(Context& context, std::span<const T> items,
                                const BinaryOperator& combine = BinaryOperator::sum()) {
   const ReduceShape shape{.item_count = Count::on_host(items.size()), .input = element_of<T>(), .combine = combine};
@@ -46,6 +106,86 @@ template <typename T, typename R = T>
   R result;
   std::memcpy(&result, bytes->data(), sizeof(R));
   return result;
+}
+
+/// Prefix folds: result i folds items 0 to i (inclusive), or 0 to i-1 (exclusive; the first is the operator's
+/// identity). As many results as items, of type T (std::uint32_t for argmin, argmax, any and all: scan<T,
+/// std::uint32_t>). Integers wrap. For `init`, rows, segments, totals and the other direction use scan_bytes().
+template <Number T, Number R = T>
+[[nodiscard]] Result<std::vector<R>> scan(Context& context, std::span<const T> items,
+                                          const BinaryOperator& combine = BinaryOperator::sum(),
+                                          ScanKind kind = ScanKind::inclusive) {
+  const ScanShape shape{
+      .item_count = Count::on_host(items.size()), .input = element_of<T>(), .combine = combine, .kind = kind};
+  auto bytes = scan_bytes(context, shape, std::as_bytes(items));
+  if (!bytes) return std::unexpected(bytes.error());
+  if (bytes->output.size() != items.size() * sizeof(R)) {
+    return fail(ErrorKind::invalid_request, "The operator's result has another size than the type asked for.");
+  }
+  return items_of<R>(bytes->output);
+}
+
+/// The items that pass, in their order, with their bits: select<float>(context, items, Predicate::of("x > 0.5")).
+/// 64-bit items are a vec2u, low word first, in the predicate.
+template <Number T>
+[[nodiscard]] Result<std::vector<T>> select(Context& context, std::span<const T> items, const Predicate& predicate) {
+  const SelectShape shape{.item_count = Count::on_host(items.size()), .input = element_of<T>(), .predicate = predicate};
+  auto kept = select_bytes(context, shape, std::as_bytes(items));
+  if (!kept) return std::unexpected(kept.error());
+  return items_of<T>(kept->items);
+}
+
+/// The first item of every run of equal neighbours, with its bits. NaN equals NaN, -0 equals +0. Sort first for all
+/// distinct values.
+template <Number T>
+[[nodiscard]] Result<std::vector<T>> unique(Context& context, std::span<const T> items) {
+  const UniqueShape shape{.item_count = Count::on_host(items.size()), .input = element_of<T>()};
+  auto kept = unique_bytes(context, shape, std::as_bytes(items));
+  if (!kept) return std::unexpected(kept.error());
+  return items_of<T>(kept->items);
+}
+
+/// One entry for every run of equal neighbours.
+template <Number T>
+struct Runs {
+  std::vector<T> values;  ///< Its first item, with its bits.
+  std::vector<std::uint32_t> lengths;
+};
+/// Run-length encoding; equality as for unique(). For offsets, or without runs of one item, use run_length_bytes().
+template <Number T>
+[[nodiscard]] Result<Runs<T>> run_length(Context& context, std::span<const T> items) {
+  const RunLengthShape shape{.item_count = Count::on_host(items.size()), .input = element_of<T>()};
+  auto runs = run_length_bytes(context, shape, std::as_bytes(items));
+  if (!runs) return std::unexpected(runs.error());
+  auto values = items_of<T>(runs->values);
+  if (!values) return std::unexpected(values.error());
+  return Runs<T>{std::move(*values), std::move(runs->lengths)};
+}
+
+/// One entry for every run of equal keys.
+template <Number K, Number R>
+struct KeyedResults {
+  std::vector<K> keys;  ///< The first key of the run, with its bits.
+  std::vector<R> results;
+};
+/// Folds the values of every run of equal neighbouring keys; equality as for unique(). As many values as keys. Results
+/// are of type T (std::uint32_t for argmin, argmax, any and all: reduce_by_key<K, T, std::uint32_t>).
+template <Number K, Number T, Number R = T>
+[[nodiscard]] Result<KeyedResults<K, R>> reduce_by_key(Context& context, std::span<const K> keys,
+                                                       std::span<const T> items,
+                                                       const BinaryOperator& combine = BinaryOperator::sum()) {
+  const ReduceByKeyShape shape{
+      .item_count = Count::on_host(keys.size()), .key = element_of<K>(), .input = element_of<T>(), .combine = combine};
+  auto bytes = reduce_by_key_bytes(context, shape, std::as_bytes(keys), std::as_bytes(items));
+  if (!bytes) return std::unexpected(bytes.error());
+  auto found = items_of<K>(bytes->keys);
+  auto results = items_of<R>(bytes->output);
+  if (!found) return std::unexpected(found.error());
+  if (!results) return std::unexpected(results.error());
+  if (results->size() != found->size()) {
+    return fail(ErrorKind::invalid_request, "The operator's result has another size than the type asked for.");
+  }
+  return KeyedResults<K, R>{std::move(*found), std::move(*results)};
 }
 
 }  // namespace upsweep::host

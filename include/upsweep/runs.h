@@ -81,8 +81,11 @@ struct ReduceByKeyShape {
 
   bool operator==(const ReduceByKeyShape&) const = default;
 };
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits& traits);
 /// Arguments: `keys`, `input` (the values), `unique_keys` and `output` (room for all items), `count` (one u32: the
-/// number of runs), `item_count`. A run's key is its first item's bits.
+/// number of runs), `item_count`. A run's key is its first item's bits. Of `offsets`, input_bytes is that of `keys` and
+/// output_bytes that of `input`.
 [[nodiscard]] Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTraits& traits,
                                               std::optional<ScanTuning> tuning = std::nullopt,
                                               ScanOffsets offsets = {});

@@ -45,9 +45,10 @@ struct ScanTuning {
 };
 [[nodiscard]] std::string to_string(ScanPath path);
 [[nodiscard]] std::string to_string(const ScanTuning& tuning);
-/// The library's choice for a device: items of `item_bytes`, accumulators of `accumulator_bytes`, at most `item_count`.
-[[nodiscard]] ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint32_t accumulator_bytes,
-                                            std::uint64_t item_count, const DeviceTraits& traits);
+/// The library's choice for items of `item_bytes`, at most `item_count` of them. Planners cut rows and workgroup size
+/// further where accumulators would not fit into workgroup memory, and note it.
+[[nodiscard]] ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint64_t item_count,
+                                            const DeviceTraits& traits);
 
 /// Byte offsets of the views that a plan will be recorded with. Only their remainders modulo 256 matter: they decide
 /// whether items can be moved in vectors. Recording with other remainders is refused.

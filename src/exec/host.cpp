@@ -3,18 +3,105 @@
 
 #include <algorithm>
 #include <format>
+#include <initializer_list>
 
 #include "exec/context_impl.h"
 
 namespace upsweep::host {
 namespace {
 
-Result<BufferHandle> upload(Context& context, std::span<const std::byte> bytes) {
-  auto raw = context.create_buffer(std::max<std::size_t>(bytes.size(), 4), "input");
-  if (!raw) return std::unexpected(raw.error());
-  BufferHandle buffer(*raw);
-  if (const Status ok = context.write(buffer.get(), bytes); !ok) return std::unexpected(ok.error());
-  return buffer;
+struct HostInput {
+  std::string_view argument;
+  std::span<const std::byte> bytes;
+};
+
+Status check_count(const Count& count) {
+  if (!count.read_on_device) return {};
+  return fail(ErrorKind::invalid_request, "Host arrays go with counts known on the host.");
+}
+
+Status check_size(std::span<const std::byte> bytes, std::uint64_t item_count, const ElementType& type) {
+  if (bytes.size() == item_count * type.stride_bytes) return {};
+  return fail(ErrorKind::invalid_request,
+              std::format("{} bytes are not {} items of {}.", bytes.size(), item_count, type.name));
+}
+
+Status check_flags(std::span<const std::byte> bytes, std::uint64_t item_count, FlagFormat format) {
+  const std::uint64_t expected = flag_bytes(format, item_count);
+  if (bytes.size() == expected) return {};
+  return fail(ErrorKind::invalid_request,
+              std::format("{} bytes are not the flags of {} items ({} bytes).", bytes.size(), item_count, expected));
+}
+
+// A plan with a buffer for each of its arguments.
+class HostRun {
+ public:
+  // Uploads and submits; inputs that the plan has no argument for are left out.
+  static Result<HostRun> start(Context& context, const Plan& plan, std::initializer_list<HostInput> inputs) {
+    HostRun run(context, plan);
+    std::vector<Argument> arguments;
+    for (const ArgumentSlot& slot : plan.arguments) {
+      auto raw = context.create_buffer(slot.size_bytes, slot.name);
+      if (!raw) return std::unexpected(raw.error());
+      const WGPUBuffer buffer = run.buffers_.emplace_back(*raw).get();
+      arguments.push_back({slot.name, buffer});
+      const auto* input = std::ranges::find(inputs, slot.name, &HostInput::argument);
+      if (input == inputs.end()) continue;
+      if (const Status ok = context.write(buffer, input->bytes); !ok) return std::unexpected(ok.error());
+    }
+    const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context.device(), nullptr));
+    const Status recorded = context.record(encoder.get(), plan, arguments);
+    context.release_bindings();  // they would keep this call's buffers
+    if (!recorded) return std::unexpected(recorded.error());
+    const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
+    const WGPUCommandBuffer list = commands.get();
+    wgpuQueueSubmit(context.queue(), 1, &list);
+    return run;
+  }
+
+  // All of an argument; nothing if the plan has none of that name.
+  Result<std::vector<std::byte>> read(std::string_view argument) {
+    const ArgumentSlot* slot = plan_->find_argument(argument);
+    return slot == nullptr ? std::vector<std::byte>{} : read(argument, slot->size_bytes);
+  }
+  // Its first items.
+  Result<std::vector<std::byte>> read_items(std::string_view argument, std::uint32_t count, const ElementType& type) {
+    if (plan_->find_argument(argument) == nullptr) return std::vector<std::byte>{};
+    return read(argument, std::uint64_t{count} * type.stride_bytes);
+  }
+  Result<std::vector<std::uint32_t>> read_words(std::string_view argument, std::uint32_t count) {
+    const auto bytes = read_items(argument, count, ElementType::u32());
+    if (!bytes) return std::unexpected(bytes.error());
+    return items_of<std::uint32_t>(*bytes);
+  }
+  Result<std::uint32_t> read_count() {
+    const auto words = read_words("count", 1);
+    if (!words) return std::unexpected(words.error());
+    return words->at(0);
+  }
+
+ private:
+  HostRun(Context& context, const Plan& plan) : context_(&context), plan_(&plan) {}
+
+  Result<std::vector<std::byte>> read(std::string_view argument, std::uint64_t size_bytes) {
+    const auto slot = std::ranges::find(plan_->arguments, argument, &ArgumentSlot::name);
+    return context_->read(buffers_.at(slot - plan_->arguments.begin()).get(), size_bytes);
+  }
+
+  Context* context_;
+  const Plan* plan_;
+  std::vector<BufferHandle> buffers_;  // of the plan's arguments, in their order
+};
+
+// What select and unique keep.
+Result<KeptBytes> read_kept(HostRun& run, const ElementType& type) {
+  const auto count = run.read_count();
+  if (!count) return std::unexpected(count.error());
+  auto items = run.read_items("output", *count, type);
+  if (!items) return std::unexpected(items.error());
+  auto indices = run.read_words("indices", *count);
+  if (!indices) return std::unexpected(indices.error());
+  return KeptBytes{std::move(*items), std::move(*indices), *count};
 }
 
 }  // namespace
@@ -27,37 +114,110 @@ Result<std::vector<std::byte>> reduce_bytes(Context& context, const ReduceShape&
   }
   const bool by_rows = shape.segments.kind == Segmentation::Kind::rows;
   const std::uint64_t items = by_rows ? shape.segments.count.max * shape.segments.row_length : shape.item_count.max;
-  const auto check_size = [&](std::span<const std::byte> bytes, const ElementType& type) -> Status {
-    if (bytes.size() == items * type.stride_bytes) return {};
-    return fail(ErrorKind::invalid_request,
-                std::format("{} bytes are not {} items of {}.", bytes.size(), items, type.name));
-  };
-  if (const Status ok = check_size(input, shape.input); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(input, items, shape.input); !ok) return std::unexpected(ok.error());
   if (shape.second_input) {
-    if (const Status ok = check_size(second_input, *shape.second_input); !ok) return std::unexpected(ok.error());
+    if (const Status ok = check_size(second_input, items, *shape.second_input); !ok) return std::unexpected(ok.error());
   }
   const auto plan = plan_reduce(shape, context.traits());
   if (!plan) return std::unexpected(plan.error());
-  const ArgumentSlot* result = plan->find_argument("output");
-  if (result == nullptr) return std::vector<std::byte>{};  // no rows
+  auto run = HostRun::start(context, *plan, {{"input", input}, {"second_input", second_input}});
+  if (!run) return std::unexpected(run.error());
+  return run->read("output");
+}
 
-  auto input_buffer = upload(context, input);
-  auto second_buffer = upload(context, second_input);
-  if (!input_buffer) return std::unexpected(input_buffer.error());
-  if (!second_buffer) return std::unexpected(second_buffer.error());
-  auto raw = context.create_buffer(result->size_bytes, "output");
-  if (!raw) return std::unexpected(raw.error());
-  const BufferHandle output(*raw);
-  const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context.device(), nullptr));
-  const Argument arguments[] = {
-      {"input", input_buffer->get()}, {"second_input", second_buffer->get()}, {"output", output.get()}};
-  if (const Status ok = context.record(encoder.get(), *plan, arguments); !ok) return std::unexpected(ok.error());
-  const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
-  const WGPUCommandBuffer list = commands.get();
-  wgpuQueueSubmit(context.queue(), 1, &list);
-  auto result_bytes = context.read(output.get(), result->size_bytes);
-  context.release_bindings();  // they would keep this call's buffers
-  return result_bytes;
+Result<ScanBytes> scan_bytes(Context& context, const ScanShape& shape, std::span<const std::byte> input,
+                             std::span<const std::byte> boundaries) {
+  using Kind = ScanSegments::Kind;
+  const bool by_rows = shape.segments.kind == Kind::rows;
+  if (const Status ok = check_count(by_rows ? shape.segments.row_count : shape.item_count); !ok) {
+    return std::unexpected(ok.error());
+  }
+  const std::uint64_t items = by_rows ? shape.segments.row_count.max * shape.segments.row_length : shape.item_count.max;
+  if (const Status ok = check_size(input, items, shape.input); !ok) return std::unexpected(ok.error());
+  Status fits;
+  if (shape.segments.kind == Kind::flags) fits = check_flags(boundaries, items, shape.segments.format);
+  if (shape.segments.kind == Kind::keys) fits = check_size(boundaries, items, shape.segments.key);
+  if (!fits) return std::unexpected(fits.error());
+  const auto plan = plan_scan(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(
+      context, *plan, {{shape.in_place ? "output" : "input", input}, {"heads", boundaries}, {"keys", boundaries}});
+  if (!run) return std::unexpected(run.error());
+  auto output = run->read("output");
+  if (!output) return std::unexpected(output.error());
+  auto total = run->read("total");
+  if (!total) return std::unexpected(total.error());
+  return ScanBytes{std::move(*output), std::move(*total)};
+}
+
+Result<KeptBytes> select_bytes(Context& context, const SelectShape& shape, std::span<const std::byte> input,
+                               std::span<const std::byte> flags) {
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(input, shape.item_count.max, shape.input); !ok) return std::unexpected(ok.error());
+  if (shape.predicate.flags) {
+    if (const Status ok = check_flags(flags, shape.item_count.max, *shape.predicate.flags); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  if (shape.dispatch_threads) {
+    return fail(ErrorKind::invalid_request, "Host arrays have no indirect dispatch to write the grid of.");
+  }
+  const auto plan = plan_select(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"input", input}, {"flags", flags}});
+  if (!run) return std::unexpected(run.error());
+  return read_kept(*run, shape.input);
+}
+
+Result<KeptBytes> unique_bytes(Context& context, const UniqueShape& shape, std::span<const std::byte> input) {
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(input, shape.item_count.max, shape.input); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_unique(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"input", input}});
+  if (!run) return std::unexpected(run.error());
+  return read_kept(*run, shape.input);
+}
+
+Result<RunBytes> run_length_bytes(Context& context, const RunLengthShape& shape, std::span<const std::byte> input) {
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(input, shape.item_count.max, shape.input); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_run_length(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"input", input}});
+  if (!run) return std::unexpected(run.error());
+  const auto count = run->read_count();
+  if (!count) return std::unexpected(count.error());
+  auto values = run->read_items("values", *count, shape.input);
+  if (!values) return std::unexpected(values.error());
+  auto lengths = run->read_words("lengths", *count);
+  if (!lengths) return std::unexpected(lengths.error());
+  auto offsets = run->read_words("offsets", *count);
+  if (!offsets) return std::unexpected(offsets.error());
+  return RunBytes{std::move(*values), std::move(*lengths), std::move(*offsets), *count};
+}
+
+Result<KeyedBytes> reduce_by_key_bytes(Context& context, const ReduceByKeyShape& shape, std::span<const std::byte> keys,
+                                       std::span<const std::byte> input) {
+  const std::uint64_t items = shape.item_count.max;
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(keys, items, shape.key); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(input, items, shape.input); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_reduce_by_key(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"keys", keys}, {"input", input}});
+  if (!run) return std::unexpected(run.error());
+  const auto count = run->read_count();
+  if (!count) return std::unexpected(count.error());
+  auto unique_keys = run->read_items("unique_keys", *count, shape.key);
+  if (!unique_keys) return std::unexpected(unique_keys.error());
+  // Results are packed as the plan's output says: of the shape's output type or the operator's own.
+  const ArgumentSlot* slot = plan->find_argument("output");
+  if (slot == nullptr) return KeyedBytes{};
+  auto output = run->read("output");
+  if (!output) return std::unexpected(output.error());
+  output->resize(std::uint64_t{*count} * slot->stride_bytes);
+  return KeyedBytes{std::move(*unique_keys), std::move(*output)};
 }
 
 }  // namespace upsweep::host

@@ -36,7 +36,8 @@ struct TileItems {
 };
 
 // RawItem, Item, item_value(); RawUnit; load_item(position, range) -> RawItem; load_items(unit, range) -> RawUnit;
-// edge_items(unit, range) -> RawUnit, which repeats items of the row for positions outside it. Bindings `input` and
+// load_ends(range) -> Ends, load_edge_items(unit, ends, range) -> RawUnit: what lies outside the row is any item of it; no
+// branches, since subgroup operations follow. Bindings `input` and
 // `input_units` (1, 2), params input_first.
 void add_tile_items(KernelBuilder& builder, const TileItems& items);
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t state_record_bytes = 32;
 constexpr std::uint32_t narrowest_subgroup = 4;
 
 enum class LanePath : std::uint8_t { workgroup, builtin, shuffle, emulated };
-enum class Role : std::uint8_t { totals, chunks, single_pass, empty };
+enum class Role : std::uint8_t { totals, chunks, single_pass, empty, map };
 enum class Initial : std::uint8_t { program, carry };
 enum class Total : std::uint8_t { program, carry };
 
@@ -155,7 +155,6 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
     }
   }
   constexpr std::string_view address = "  let first = STATE_RECORDS + tile * RECORD_WORDS;\n";
-  const std::uint32_t hidden = traits.test_hidden_chunks;
   const std::string order =
       traits.test_shuffled_tiles
           ? "select(ticket * 7919u % tile_count, ticket, tile_count % 7919u == 0u || tile_count > 500000u)"
@@ -167,13 +166,8 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
       "fn read_record(tile: u32, tag: u32) -> Record {{\n{0}{3}"
       "  let is_complete = ({4}) < 0x10000u && ((low0 ^ tag) >> 18u) == 0u;\n"
       "  return Record({5}, select(FLAG_MISSING, (low0 >> 16u) & 3u, is_complete));\n}}\n"
-      "fn is_hidden(tile: u32) -> bool {{ return {6}; }}\n"
-      "fn tile_of_ticket(ticket: u32, tile_count: u32) -> u32 {{ return {7}; }}\n",
-      address, publish, lend, loads, same, value,
-      hidden == 0   ? "false"
-      : hidden == 1 ? "true"
-                    : std::format("tile % {}u == 1u", hidden),
-      order);
+      "fn tile_of_ticket(ticket: u32, tile_count: u32) -> u32 {{ return {6}; }}\n",
+      address, publish, lend, loads, same, value, order);
 }
 
 // fold_window(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
@@ -214,13 +208,14 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
   text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  if (is_full) {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k);
-  text += std::format("    return Tile({});\n  }}\n  return Tile({});\n}}\n",
-                      list(rows, [](std::uint32_t k) { return std::format("import_unit(l{0}, unit + {0}u * step, range)", k); }),
-                      list(rows, [](std::uint32_t k) { return std::format("edge_unit(unit + {0}u * step, range)", k); }));
-  text += std::format("fn tile_rows(tile: Tile) -> Rows {{\n  return Rows({});\n}}\n",
-                      list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{})", k); }));
-  text += std::format("fn first_row(value: Accumulator) -> Rows {{\n  return Rows({});\n}}\n",
-                      list(rows, [](std::uint32_t k) { return std::string(k == 0 ? "value" : "identity()"); }));
+  text += std::format("    return Tile({});\n  }}\n  let ends = load_ends(range);\n",
+                      list(rows, [](std::uint32_t k) { return std::format("import_unit(l{0}, unit + {0}u * step, range)", k); }));
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
+  text += std::format("  return Tile({});\n}}\n", list(rows, [](std::uint32_t k) {
+                        return std::format("import_edge_unit(l{0}, unit + {0}u * step, range)", k);
+                      }));
+  text += std::format("fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
+                      list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{0}, unit + {0}u * step, range)", k); }));
   if (program.accumulator.commutative) {
     std::vector<std::string> terms;
     for (std::uint32_t k = 0; k < rows; ++k) terms.push_back(std::format("rows.r{}", k));
@@ -263,10 +258,16 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
     text +=
         "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
         "              workgroup: Workgroup) {\n"
-        "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n";
+        "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n  if (is_full) {\n";
     for (std::uint32_t k = 0; k < rows; ++k)
-      text += std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
-    text += "}\n";
+      text += std::format("    store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), true, range);\n", k);
+    // A loop, of which no compiler knows the length: the guarded stores of every row would be most of the kernel.
+    text += std::format(
+        "    return;\n  }}\n  var units = array<Unit, ROWS>({});\n  var prefixes = array<Accumulator, ROWS>({});\n"
+        "  for (var k = 0u; k < params.rows; k++) {{\n"
+        "    store_unit(units[k], unit + k * step, combine(before, prefixes[k]), false, range);\n  }}\n}}\n",
+        list(rows, [](std::uint32_t k) { return std::format("tile.u{}", k); }),
+        list(rows, [](std::uint32_t k) { return std::format("rows.r{}", k); }));
   }
   if (role == Role::chunks && !program.has_own_start_sink) {
     text += "fn start_sink(first_chunk: u32, chunk_count: u32, thread: Thread, workgroup: Workgroup) {}\n";
@@ -276,7 +277,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
 
 class TilePlanner {
  public:
-  TilePlanner(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors, const TileExtent& extent,
+  TilePlanner(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors, const TileExtent& extent,
               const DeviceTraits& traits, const ScanTuning& tuning, ScanOffsets offsets)
       : plan_(std::move(plan)),
         make_(make),
@@ -285,10 +286,11 @@ class TilePlanner {
         traits_(traits),
         tuning_(tuning),
         offsets_(offsets),
-        main_(make(use_vectors)) {}
+        main_(make(use_vectors, tuning)) {}
 
   Result<Plan> finish(bool may_single_pass) && {
     path_ = lane_path(main_);
+    fit_tuning();
     plan_.note(std::format("tuning: {}", to_string(tuning_)));
     plan_.note(path_ == LanePath::workgroup   ? "scans in workgroup memory"
                : path_ == LanePath::builtin   ? "scans by subgroup operations, then across subgroups"
@@ -308,12 +310,13 @@ class TilePlanner {
     single_pass_ = tuning_.path == ScanPath::single_pass ||
                    (tuning_.path == ScanPath::automatic && obstacle.empty() && may_single_pass && traits_.look_back &&
                     !is_small);
-    plan_.note(single_pass_ ? "one pass with look-back" : "two passes, or one where a row is one chunk");
+    plan_.note(main_.is_map   ? "one pass"
+               : single_pass_ ? "one pass with look-back"
+                              : "two passes, or one where a row is one chunk");
     if (const Status ok = make_windows(); !ok) return std::unexpected(ok.error());
     if (main_.needs_one_window && windows_.size() > 1) {
       return fail(ErrorKind::unsupported,
-                  std::format("A reverse scan by flags or keys needs its {} items in one binding; the device's limit is "
-                              "{} bytes.",
+                  std::format("This {} needs its {} items in one binding; the device's limit is {} bytes.", main_.name,
                               extent_.row_length, traits_.max_binding_bytes));
     }
     // More bindings than a default device has: vectors need two for a buffer.
@@ -355,6 +358,22 @@ class TilePlanner {
     return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
   }
 
+  void fit_tuning() {
+    const ScanTuning wanted = tuning_;
+    const auto fits = [&] { return workgroup_bytes(main_, path_, Role::single_pass) <= traits_.max_workgroup_bytes; };
+    while (!fits() && (tuning_.rows > 1 || tuning_.workgroup_size > 1)) {
+      if (tuning_.rows > 2 || tuning_.workgroup_size == 1) {
+        tuning_.rows /= 2;
+      } else {
+        tuning_.workgroup_size /= 2;
+      }
+      main_ = make_(use_vectors_, tuning_);
+      path_ = lane_path(main_);
+    }
+    if (tuning_ == wanted) return;
+    plan_.note(std::format("cut from {} threads x {} to fit into workgroup memory", wanted.workgroup_size, wanted.rows));
+  }
+
   [[nodiscard]] std::uint64_t tile_items(const TileProgram& program) const {
     return std::uint64_t{tuning_.workgroup_size} * tuning_.rows * program.unit_items;
   }
@@ -363,16 +382,17 @@ class TilePlanner {
   Status make_windows() {
     const auto per_item = [&](const TileBinding& binding) { return binding.per_item && binding.items_per_entry == 1; };
     std::uint64_t widest = 1;
-    std::uint64_t block = 1;    // items after which every view begins as at first
-    std::uint64_t unused = 0;   // bytes in front of an unaligned view
+    constexpr std::uint64_t block = 4;  // windows are whole units
+    std::uint64_t aligned_block = 4;  // and where there is room, views begin without items in front
+    std::uint64_t unused = 0;         // bytes in front of an unaligned view
     const auto add = [&](std::uint64_t stride) {
       widest = std::max(widest, stride);
-      block = std::lcm(block, std::lcm<std::uint64_t>(traits_.offset_alignment, stride) / stride);
-      unused = std::max<std::uint64_t>(unused, std::lcm<std::uint64_t>(traits_.offset_alignment, stride) + main_.halo * stride);
+      const std::uint64_t period = std::lcm<std::uint64_t>(traits_.offset_alignment, stride);
+      aligned_block = std::lcm(aligned_block, period / stride);
+      unused = std::max(unused, period - stride + main_.halo * stride);
     };
     for (const TileBinding& binding : main_.bindings) {
       if (per_item(binding)) add(binding.stride_bytes);
-      if (binding.per_item && binding.items_per_entry != 1) block = std::lcm(block, std::uint64_t{64} * binding.items_per_entry);
     }
     if (main_.vector_output) add(main_.vector_output->stride_bytes);
     const std::uint64_t all = extent_.row_count * extent_.row_length;
@@ -380,7 +400,7 @@ class TilePlanner {
       return items <= most_window_items && items * widest + lead <= traits_.max_binding_bytes;
     };
     const std::uint64_t lead = std::max(offsets_.input_bytes, offsets_.output_bytes) % traits_.offset_alignment;
-    if (fits(all, lead == 0 && main_.halo == 0 ? 0 : unused)) {
+    if (fits(all, lead == 0 ? 0 : unused)) {
       windows_.push_back({0, extent_.row_count, 0, extent_.row_length});
       return {};
     }
@@ -393,7 +413,7 @@ class TilePlanner {
       }
       return {};
     }
-    const std::uint64_t step = align_down(most, block);
+    const std::uint64_t step = align_down(most, most >= aligned_block ? aligned_block : block);
     if (step == 0) {
       return fail(ErrorKind::unsupported, std::format("A binding of {} bytes is too small for items of {} bytes.",
                                                       traits_.max_binding_bytes, widest));
@@ -409,7 +429,7 @@ class TilePlanner {
 
   // Does every kernel of the plan stay inside the device's storage buffers with vectors?
   bool vectors_fit() {
-    for (const Role role : {Role::totals, single_pass_ ? Role::single_pass : Role::chunks}) {
+    for (const Role role : {Role::totals, main_.is_map ? Role::map : single_pass_ ? Role::single_pass : Role::chunks}) {
       const bool is_cut = windows_.size() > 1 && extent_.row_count == 1;
       const auto kernel = make_kernel(main_, {role, true, is_cut ? Initial::carry : Initial::program,
                                               is_cut && !main_.add_total ? Total::carry : Total::program});
@@ -422,7 +442,7 @@ class TilePlanner {
   }
 
   Result<std::shared_ptr<const Kernel>> make_kernel(const TileProgram& program, const Variant& variant) const {
-    constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty"};
+    constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty", "map"};
     KernelBuilder builder(std::format("{}_{}", program.name, names[static_cast<std::size_t>(variant.role)]));
     const TileAccumulator& accumulator = program.accumulator;
     const bool is_empty = variant.role == Role::empty;
@@ -435,7 +455,8 @@ class TilePlanner {
       // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
       if (variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
     }
-    builder.workgroup(tuning_.workgroup_size, is_empty ? 0 : workgroup_bytes(program, path, variant.role));
+    const bool is_plain = is_empty || variant.role == Role::map;
+    builder.workgroup(tuning_.workgroup_size, is_plain ? 0 : workgroup_bytes(program, path, variant.role));
     builder.constant("UNIT_ITEMS", program.unit_items).constant("ROWS", tuning_.rows);
     builder.constant("TILE_ITEMS", u32(tile_items(program)));
     if (variant.role == Role::single_pass) builder.constant("POLL_ROUNDS", tuning_.poll_rounds);
@@ -460,7 +481,7 @@ class TilePlanner {
     if (!is_empty) {
       if (const Status ok = add_tile(builder, program, path, variant); !ok) return std::unexpected(ok.error());
     }
-    if (variant.role != Role::totals) {
+    if (variant.role != Role::totals && variant.role != Role::map) {
       if (variant.initial == Initial::carry) {
         builder.part("tile_initial.carry.wgsl");
       } else if (program.add_initial) {
@@ -471,7 +492,7 @@ class TilePlanner {
       if (variant.total == Total::carry) {
         builder.part("tile_total.carry.wgsl");
       } else if (program.add_total) {
-        program.add_total(builder);
+        program.add_total(builder, !is_empty);
       } else {
         builder.part("tile_total.none.wgsl");
       }
@@ -506,6 +527,7 @@ class TilePlanner {
       return {};
     }
     program.add_sink(builder);
+    if (variant.role == Role::map) return {};
     if (variant.role == Role::chunks) {
       builder.generated("constants", std::format("const IS_COMMUTATIVE = {};\n", commutative));
       builder.part(variant.has_partials ? "tile_before.partials.wgsl" : "tile_before.none.wgsl");
@@ -528,7 +550,7 @@ class TilePlanner {
     if (path == LanePath::emulated) bytes += (program.accumulator.commutative ? 2 : 1) * size * one;
     if (role == Role::single_pass) {
       bytes += one + 8;
-      if (path == LanePath::workgroup || path == LanePath::emulated) bytes += std::min(32u, size) * (one + 4);
+      if (path == LanePath::workgroup || path == LanePath::emulated) bytes += std::min(16u, size) * (one + 4);
     }
     return bytes;
   }
@@ -537,7 +559,7 @@ class TilePlanner {
     std::string text = "struct TileParams {\n";
     for (const std::string_view field :
          {"row_length", "row_count", "row_base", "index_base", "halo", "chunk_tiles", "chunks_per_row",
-          "workgroup_count", "is_first_window", "input_first", "count_first", "grid_width", "grid_height"}) {
+          "workgroup_count", "is_first_window", "rows", "flag_base", "hidden_tiles", "input_first", "count_first", "grid_width", "grid_height"}) {
       text += std::format("  {}: u32,\n", field);
     }
     for (const std::string& field : program.params) text += std::format("  {}: u32,\n", field);
@@ -557,13 +579,13 @@ class TilePlanner {
 
   Status plan_window(const Window& window) {
     const bool vectors = use_vectors_ && (!main_.vector_output || tail_offset(main_, window));
-    const TileProgram program = vectors ? main_ : make_(false);
+    const TileProgram program = vectors ? main_ : make_(false, tuning_);
     const std::uint64_t tile = tile_items(program);
     const std::uint64_t tiles = div_ceil(window.length + (program.reverse ? 2 : 1) * (program.unit_items - 1), tile);
     Variant variant;
-    if (!window.is_first) variant.initial = Initial::carry;
+    if (!window.is_first && !program.is_map) variant.initial = Initial::carry;
     const SlotId carry_in = carry_;
-    if (!window.is_last) {
+    if (!window.is_last && !program.is_map) {
       variant.total = Total::carry;
       carry_ = plan_.scratch("carry", program.accumulator.size_bytes);
     }
@@ -573,16 +595,29 @@ class TilePlanner {
                    {"row_base", u32(window.first_row)},
                    {"index_base", u32(window.first_item)},
                    {"is_first_window", window.is_first ? 1u : 0u},
+                   {"rows", tuning_.rows},
                    {"halo", window.is_first ? 0 : program.halo}};
     const std::uint64_t items = window.row_count * window.length;
     const std::string what = std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
                                          windows_.size() > 1 ? " (window)" : "", window.length);
+    if (program.is_map) {
+      variant.role = Role::map;
+      step.workgroup_count = tiles;
+      step.params.push_back({"chunk_tiles", 1});
+      step.params.push_back({"chunks_per_row", u32(tiles)});
+      step.params.push_back({"workgroup_count", u32(tiles)});
+      step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
+      step.bytes_read = items * program.item_bytes;
+      step.bytes_written = items * program.written_bytes;
+      return dispatch(program, variant, window, std::move(step), {}, carry_in);
+    }
     if (single_pass_ && tiles <= most_tickets) {
       variant.role = Role::single_pass;
       step.workgroup_count = tiles;
       const auto grid = fold_grid(tiles, traits_);
       if (!grid) return fail(ErrorKind::unsupported, std::format("{} workgroups are too many for the device.", tiles));
       step.params.push_back({"workgroup_count", grid->x * grid->y * grid->z});
+      step.params.push_back({"hidden_tiles", traits_.test_hidden_chunks});
       step.params.push_back({"chunk_tiles", 1});
       step.params.push_back({"chunks_per_row", u32(tiles)});
       step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
@@ -599,9 +634,9 @@ class TilePlanner {
     step.params.push_back({"chunks_per_row", u32(chunks)});
     step.params.push_back({"workgroup_count", u32(window.row_count * chunks)});
     step.workgroup_count = window.row_count * chunks;
-    variant.has_partials = chunks > 1;
+    variant.has_partials = chunks > 1 || program.needs_grand_total;
     std::vector<Binding> partials;
-    if (chunks > 1) {
+    if (variant.has_partials) {
       partials = {{"partials", plan_.scratch("partials", window.row_count * chunks * program.accumulator.size_bytes)}};
       PlanBuilder::Step totals = step;
       totals.reason = std::format("totals of {} chunks of {} items, {}", chunks, chunk_tiles * tile, what);
@@ -631,6 +666,7 @@ class TilePlanner {
       if (binding.per_item) {
         const std::uint64_t entry = binding.items_per_entry;
         const std::uint64_t begin = first / entry - (entry == 1 ? halo : 0);
+        if (entry != 1) step.params.push_back({"flag_base", u32(first % entry)});
         bound.offset_bytes = begin * binding.stride_bytes;
         bound.size_bytes = (div_ceil(first + count, entry) - begin) * binding.stride_bytes;
       } else if (binding.per_row) {
@@ -648,6 +684,9 @@ class TilePlanner {
       step.params.push_back({"tail_items", u32((tail - begin) / stride)});
       // The units of input and output begin alike.
       if ((*kernel)->find_binding("input_units") != nullptr) step.alike_fields = {"input_first", "output_first"};
+    }
+    if (program.unit_items > 1 && !program.alike_fields.first.empty()) {
+      step.alike_fields = {program.alike_fields.first, program.alike_fields.second};
     }
     if (variant.initial == Initial::carry) bind({"carry", carry_in});
     if (variant.total == Total::carry) bind({"carry_out", carry_});
@@ -680,11 +719,11 @@ class TilePlanner {
   }
 
   PlanBuilder plan_;
-  const std::function<TileProgram(bool)>& make_;
+  const MakeTileProgram& make_;
   bool use_vectors_;
   const TileExtent& extent_;
   const DeviceTraits& traits_;
-  const ScanTuning& tuning_;
+  ScanTuning tuning_;
   ScanOffsets offsets_;
   TileProgram main_;
   LanePath path_ = LanePath::workgroup;
@@ -721,6 +760,7 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   const std::uint32_t words = accumulator_words(program.accumulator);
   if (words == 0) return "structs do not fit into atomic words";
   if (words > 4) return std::format("an accumulator of {} words is more than the 4 of a record", words);
+  if (program.needs_grand_total) return "what comes last starts where the others end";
   if (program.in_place) return "the output is the input, which a stalled tile's helper must still read";
   if (extent.row_count != 1) return "rows are scanned separately";
   const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * program.unit_items;
@@ -733,7 +773,7 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   return {};
 }
 
-Result<Plan> plan_tiles(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors,
+Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors,
                         const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
                         ScanOffsets offsets, bool may_single_pass) {
   if (!std::has_single_bit(tuning.workgroup_size) || tuning.rows == 0 || tuning.rows > 16 || tuning.max_workgroups == 0) {

@@ -59,15 +59,20 @@ struct TileProgram {
   bool needs_f16 = false;
   std::uint32_t halo = 0;  // items before a window that it must see
   bool needs_one_window = false;  // it must see items after it
+  bool needs_grand_total = false;  // start_sink() folds the totals of all chunks: always two passes
+  bool is_map = false;             // nothing is scanned: one pass, prefixes are the identity
   std::vector<std::string> params = {};  // fields of the program's own; 0 if nothing is bound to them
   std::vector<PlanBuilder::Param> param_values = {};
   std::vector<TileBinding> bindings = {};
   std::optional<TileOutput> vector_output = {};
   bool in_place = false;
+  std::pair<std::string, std::string> alike_fields = {};  // params that vector loads need equal modulo 4
 
   // WGSL: aliases (Accumulator, unless it has members), the caller's text, identity() and combine(); then
-  //   Units                  load_unit (unit, range) -> Loaded; import_unit(loaded, unit, range) -> Unit;
-  //                          edge_unit(unit, range) -> Unit; unit_total(Unit) -> Accumulator
+  //   load_unit(unit, range) -> Loaded, import_unit(loaded, unit, range) -> Unit   where all items are the row's
+  //   load_ends(range) -> Ends, load_edge_unit(unit, ends, range) -> Loaded,
+  //   import_edge_unit(loaded, unit, range) -> Unit                                for any unit; branch-free
+  //   unit_total(u, unit, range) -> Accumulator
   std::function<void(KernelBuilder&)> add_types;
   std::function<Status(KernelBuilder&, bool is_store_pass)> add_units;
   // store_unit(u, unit, prefix, is_full, range), or store_tile() itself, with its workgroup memory.
@@ -75,7 +80,8 @@ struct TileProgram {
   bool has_own_store_tile = false;
   bool has_own_start_sink = false;
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
-  std::function<void(KernelBuilder&)> add_total = {};    // store_total(); nothing without
+  // store_total(); nothing without. Where there are no items, the kernel has no sink.
+  std::function<void(KernelBuilder&, bool has_items)> add_total = {};
   bool late_publish = false;  // the rows are scanned before the total is known, as one packed scan
   std::string packed_rows = {};  // generated scan_rows() instead of the frame's
   std::uint32_t store_bytes_read = 0;  // an item, in the storing pass
@@ -92,9 +98,12 @@ struct TileExtent {
   SlotId item_count = {};
 };
 
-// Makes the passes. `make(true)` gives the program that moves vectors, `make(false)` the one that moves items;
-// `may_single_pass` is false where only an explicit wish takes the single pass (floats that must repeat).
-Result<Plan> plan_tiles(PlanBuilder plan, const std::function<TileProgram(bool)>& make, bool use_vectors,
+// Gives the program that moves vectors, or items.
+using MakeTileProgram = std::function<TileProgram(bool vectors, const ScanTuning& tuning)>;
+
+// Makes the passes; cuts rows and workgroup size where accumulators do not fit into workgroup memory. `may_single_pass`
+// is false where only an explicit wish takes the single pass (floats that must repeat).
+Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors,
                         const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
                         ScanOffsets offsets, bool may_single_pass);
 

@@ -12,7 +12,7 @@ fn fold_chunks(first: u32, count: u32, thread: Thread, workgroup: Workgroup) -> 
   for (var chunk = begin; chunk < end; chunk += step) {
     sum = combine(sum, partials[first + chunk]);
   }
-  let total = total_tile(first_row(sum), thread, workgroup).total;
-  workgroupBarrier();  // total_tile may be used again
+  let total = fold_threads(sum, thread, workgroup);
+  workgroupBarrier();  // fold_threads may be used again
   return total;
 }

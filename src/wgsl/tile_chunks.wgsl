@@ -26,8 +26,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
     let first = range.origin + tile * TILE_ITEMS;
     let is_full = is_whole_tile(first, range);
     let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
-    let units = load_tile(unit, unit_step(workgroup), is_full, range);
-    let rows = tile_rows(units);
+    let step = unit_step(workgroup);
+    let units = load_tile(unit, step, is_full, range);
+    let rows = tile_rows(units, unit, step, range);
     let total = total_tile(rows, thread, workgroup);
     let scanned = scan_tile(rows, total, thread, workgroup);
     store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);

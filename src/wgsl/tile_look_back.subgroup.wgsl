@@ -10,9 +10,11 @@ fn first_lane(lanes: vec4u) -> u32 {
 // The fold of a tile by one subgroup. All who compute it do the same, bit for bit.
 fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
   let first = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS;
+  let ends = load_ends(range);
   var total = identity();
   for (var unit = 0u; unit < TILE_ITEMS / UNIT_ITEMS; unit += workgroup.subgroup_size) {
-    let value = unit_total(edge_unit(first + unit + thread.lane, range));
+    let number = first + unit + thread.lane;
+    let value = unit_total(import_edge_unit(load_edge_unit(number, ends, range), number, range), number, range);
     total = combine(total, subgroup_pick(subgroup_inclusive(value, thread, workgroup), workgroup.subgroup_size - 1u, thread));
   }
   return total;

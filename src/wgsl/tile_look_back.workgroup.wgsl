@@ -1,6 +1,6 @@
 // The workgroup folds the totals of the tiles before: WINDOW records at a time, one a thread, which thread 0 folds. Ends
 // without help of others: what is missing after POLL_ROUNDS looks is computed here.
-const WINDOW = min(32u, WORKGROUP_SIZE);
+const WINDOW = min(16u, WORKGROUP_SIZE);
 
 var<workgroup> window_values: array<Accumulator, WINDOW>;
 var<workgroup> window_flags: array<u32, WINDOW>;
@@ -8,8 +8,15 @@ var<workgroup> shared_look: vec2u;  // records taken, 1 if the last was a prefix
 var<workgroup> shared_before: Accumulator;
 
 fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
-  let unit = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS + first_unit(thread, workgroup);
-  return total_tile(tile_rows(load_tile(unit, unit_step(workgroup), false, range)), thread, workgroup).total;
+  let first = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS + thread_rank(thread, workgroup) * ROWS;
+  let ends = load_ends(range);
+  var sum = identity();
+  // A loop of unknown length: this code must not cost the others registers.
+  for (var k = 0u; k < params.rows; k++) {
+    let units = import_edge_unit(load_edge_unit(first + k, ends, range), first + k, range);
+    sum = combine(sum, unit_total(units, first + k, range));
+  }
+  return fold_threads(sum, thread, workgroup);
 }
 
 fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
@@ -25,15 +32,19 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
     }
     workgroupBarrier();  // the window is stored
     if (thread.index == 0u) {
+      // No way out of the loop: it unrolls, and the reads do not wait for one another.
       var taken = 0u;
-      var flag = FLAG_TOTAL;
-      while (taken < min(WINDOW, next) && flag != FLAG_PREFIX) {
-        flag = window_flags[taken];
-        if (flag == FLAG_MISSING) { break; }
-        before = combine(window_values[taken], before);
-        taken++;
+      var is_open = true;
+      var has_prefix = false;
+      for (var slot = 0u; slot < WINDOW; slot++) {
+        let flag = window_flags[slot];
+        is_open = is_open && flag != FLAG_MISSING && slot < next;
+        before = combine(choose(identity(), window_values[slot], is_open), before);
+        taken += select(0u, 1u, is_open);
+        has_prefix = has_prefix || (is_open && flag == FLAG_PREFIX);
+        is_open = is_open && flag != FLAG_PREFIX;
       }
-      shared_look = vec2u(taken, select(0u, 1u, flag == FLAG_PREFIX));
+      shared_look = vec2u(taken, select(0u, 1u, has_prefix));
     }
     let look = workgroupUniformLoad(&shared_look);
     is_found = look.y == 1u;
@@ -47,7 +58,7 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
         lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u));
         before = combine(lent, before);
       }
-      workgroupBarrier();  // total_tile may be used again
+      workgroupBarrier();  // fold_threads may be used again
     }
   }
   if (thread.index == 0u) {

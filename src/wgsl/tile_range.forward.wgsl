@@ -17,3 +17,5 @@ fn unit_place(unit: u32, range: Range) -> u32 { return unit; }
 fn item_index(position: u32, range: Range) -> u32 { return position - range.begin + params.index_base; }
 // The last place in memory of a tile that begins at position `first`.
 fn last_place(first: u32, range: Range) -> u32 { return first + TILE_ITEMS - 1u; }
+// The first position that may be read: items before a window are there for those that look at their neighbours.
+fn first_readable(range: Range) -> u32 { return range.begin - params.halo; }

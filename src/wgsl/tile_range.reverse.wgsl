@@ -21,3 +21,5 @@ fn item_index(position: u32, range: Range) -> u32 {
 }
 // The last place in memory of a tile that begins at position `first`.
 fn last_place(first: u32, range: Range) -> u32 { return range.mirror - first; }
+// The first position that may be read: items before a window are there for those that look at their neighbours.
+fn first_readable(range: Range) -> u32 { return range.begin - params.halo; }

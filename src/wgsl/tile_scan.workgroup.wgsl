@@ -16,12 +16,9 @@ var<workgroup> rake_values: array<Accumulator, 2u * WORKGROUP_SIZE>;
 
 fn row_slot(unit: u32) -> u32 { return unit + unit / ROWS; }
 
-fn total_tile(rows: Rows, thread: Thread, workgroup: Workgroup) -> TileTotal {
-  put_rows(rows, thread.index);
-  workgroupBarrier();  // every unit is stored
-  let first = thread.index * (ROWS + 1u);
-  var sum = row_values[first];
-  for (var k = 1u; k < ROWS; k++) { sum = combine(sum, row_values[first + k]); }
+// Where the scan of one value of every thread begins in rake_values.
+fn scan_rakes(own: Accumulator, thread: Thread) -> u32 {
+  var sum = own;
   rake_values[thread.index] = sum;
   var source = 0u;
   for (var stride = 1u; stride < WORKGROUP_SIZE; stride *= 2u) {
@@ -32,7 +29,22 @@ fn total_tile(rows: Rows, thread: Thread, workgroup: Workgroup) -> TileTotal {
     source = WORKGROUP_SIZE - source;
     rake_values[source + thread.index] = sum;
   }
-  workgroupBarrier();  // the scan of the rakes is complete
+  workgroupBarrier();  // the scan is complete
+  return source;
+}
+
+// The fold of one value of every thread, in the order of their ranks; every thread gets it. Barrier before reuse.
+fn fold_threads(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
+  return rake_values[scan_rakes(value, thread) + WORKGROUP_SIZE - 1u];
+}
+
+fn total_tile(rows: Rows, thread: Thread, workgroup: Workgroup) -> TileTotal {
+  put_rows(rows, thread.index);
+  workgroupBarrier();  // every unit is stored
+  let first = thread.index * (ROWS + 1u);
+  var sum = row_values[first];
+  for (var k = 1u; k < ROWS; k++) { sum = combine(sum, row_values[first + k]); }
+  let source = scan_rakes(sum, thread);
   var before = identity();
   if (thread.index > 0u) { before = rake_values[source + thread.index - 1u]; }
   for (var k = 0u; k < ROWS; k++) {

@@ -13,7 +13,7 @@
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
 // Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
 //                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), store_tile (generated or
-//                tile_compact.*), store_total (tile_total.*), publish_total, read_record, tile_of_ticket (generated)
+//                tile_compact.*), store_total (tile_total.*), publish, read_record, tile_of_ticket (generated)
 @group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
 
 const TICKET_BITS = 18u;  // and 14 for the run
@@ -33,6 +33,13 @@ struct Record {
 }
 
 var<workgroup> shared_start: vec2u;
+
+// Tests, and the self-test of contexts: tiles that are never published, as if their workgroups stalled. A parameter, so
+// that the kernel under test is the one in use.
+fn is_hidden(tile: u32) -> bool {
+  let every = max(params.hidden_tiles, 1u);
+  return params.hidden_tiles != 0u && tile % every == 1u % every;
+}
 
 // Clears this run's share of the records at and after `tile_count`.
 fn sweep_records(run_number: u32, tile_count: u32, thread: Thread) {
@@ -71,8 +78,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let first = range.origin + tile * TILE_ITEMS;
   let is_full = is_whole_tile(first, range);
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
-  let units = load_tile(unit, unit_step(workgroup), is_full, range);
-  let rows = tile_rows(units);
+  let step = unit_step(workgroup);
+  let units = load_tile(unit, step, is_full, range);
+  let rows = tile_rows(units, unit, step, range);
   let total = total_tile(rows, thread, workgroup);
   if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
     publish(tile, total.total, tag | (FLAG_TOTAL << 16u));

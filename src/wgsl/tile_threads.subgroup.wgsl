@@ -36,3 +36,9 @@ fn share_total(own: Accumulator, thread: Thread, workgroup: Workgroup) -> Shared
   }
   return shared_total;
 }
+
+// The fold of one value of every thread, in the order of their ranks; every thread gets it. Barrier before reuse.
+fn fold_threads(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {
+  let folded = subgroup_inclusive(value, thread, workgroup);
+  return share_total(subgroup_pick(folded, workgroup.subgroup_size - 1u, thread), thread, workgroup).total;
+}

@@ -7,6 +7,7 @@
 #include "plan/plan_builder.h"
 #include "plan/tile_items.h"
 #include "plan/tile_scan.h"
+#include "plan/tile_segments.h"
 #include "upsweep/scan.h"
 
 namespace upsweep {
@@ -25,6 +26,7 @@ struct Problem {
   std::uint64_t row_count = 1;
   std::uint64_t row_length = 0;
 
+  [[nodiscard]] bool is_custom() const { return shape.combine.kind == OperatorKind::custom; }
   [[nodiscard]] bool has_keys() const { return shape.segments.kind == Kind::keys; }
 };
 
@@ -39,39 +41,16 @@ struct Slots {
 };
 
 TileAccumulator accumulator_of(const Problem& problem) {
+  if (problem.is_segmented) return segmented_accumulator(problem.op, problem.is_custom());
   TileAccumulator accumulator = tile_accumulator(problem.op);
-  accumulator.is_custom = problem.shape.combine.kind == OperatorKind::custom;
-  if (!problem.is_segmented) return accumulator;
-  TileAccumulator pair{.type = "Accumulator",
-                       .size_bytes = accumulator.size_bytes + std::max(4u, std::min(16u, accumulator.size_bytes)),
-                       .members = {{"value", problem.op.accumulator}, {"heads", "u32"}},
-                       .commutative = false,
-                       .is_custom = accumulator.is_custom};
-  return pair;
-}
-
-// Values with the number of segments that begin among them.
-std::string segmented_operator(const Problem& problem) {
-  std::string combine;
-  if (words_of_type(problem.op.accumulator) != 0 && problem.shape.combine.kind != OperatorKind::custom) {
-    combine = "  return Accumulator(select(combine_values(a.value, b.value), b.value, b.heads != 0u), a.heads + b.heads);\n";
-  } else {
-    // A caller's operator never sees values of two segments.
-    combine =
-        "  if (b.heads != 0u) { return Accumulator(b.value, a.heads + b.heads); }\n"
-        "  return Accumulator(combine_values(a.value, b.value), a.heads);\n";
-  }
-  return std::format(
-      "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {{\n{}}}\n"
-      "fn identity() -> Accumulator {{ return Accumulator(no_value(), 0u); }}\n",
-      combine);
+  accumulator.is_custom = problem.is_custom();
+  return accumulator;
 }
 
 void add_types(KernelBuilder& builder, const Problem& problem) {
-  const OperatorNames segmented{"InnerAccumulator", "combine_values", "no_value"};
   add_operator(builder, problem.shape.combine, problem.value, problem.op,
-               problem.is_segmented ? segmented : OperatorNames{});
-  if (problem.is_segmented) builder.generated("segmented operator", segmented_operator(problem));
+               problem.is_segmented ? segment_operator_names : OperatorNames{});
+  if (problem.is_segmented) builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
 }
 
 std::string init_functions(const Problem& problem, KernelBuilder& builder, std::string_view name) {
@@ -102,7 +81,7 @@ Result<std::string> head_function(const Problem& problem, KernelBuilder& builder
       text += "@group(0) @binding(8) var<storage, read> heads: array<u32>;\n";
       text += flag_function("is_flagged", segments.format, "heads", "heads_first");
       // Backwards a segment begins at the item in front of which, in memory, another one starts.
-      test = std::format("is_flagged(item_index(position{}, range) - params.index_base)", reverse ? " - 1u" : "");
+      test = std::format("is_flagged(item_index(position{}, range) - params.index_base + params.flag_base)", reverse ? " - 1u" : "");
       break;
     case Kind::keys: {
       const StoredType key = stored_type(segments.key);
@@ -189,9 +168,10 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({});\n}}\n"
       "fn keep(value: Accumulator, position: u32, range: Range) -> Accumulator {{\n"
       "  return choose(identity(), value, position >= range.begin && position < range.end);\n}}\n"
-      "fn edge_unit(unit: u32, range: Range) -> Unit {{\n  let loaded = Loaded(edge_items(unit, range){});\n"
-      "  return Unit({});\n}}\n"
-      "fn unit_total(u: Unit) -> Accumulator {{ return {}; }}\n",
+      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
+      "  return Loaded(load_edge_items(unit, ends, range){});\n}}\n"
+      "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({});\n}}\n"
+      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {}; }}\n",
       imported, mask, edges, total);
   builder.generated("units", text);
   return {};
@@ -279,12 +259,11 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
   if (shape.write_total) {
     program.bindings.push_back({.variable = "total", .slot = slots.total, .stride_bytes = problem.op.result.stride_bytes,
                                 .first_field = "total_first", .per_row = true});
-    program.add_total = [&problem](KernelBuilder& builder) {
+    program.add_total = [](KernelBuilder& builder, bool) {
       builder.generated("total",
                         "@group(0) @binding(6) var<storage, read_write> total: array<RawResult>;\n"
                         "fn store_total(row: u32, sum: Accumulator, range: Range) {\n"
                         "  total[params.total_first + row] = result_value(sum);\n}\n");
-      (void)problem;
     };
   }
   if (shape.segments.kind == Kind::flags) {
@@ -350,13 +329,10 @@ Status check_shape(const ScanShape& shape, const ElementType& value) {
 }  // namespace
 
 ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits) {
-  const auto lowered = lower_operator(shape.combine, shape.value.value_or(shape.input), nullptr);
-  const std::uint32_t accumulator_bytes = lowered ? std::max(4u, lowered->accumulator_bytes) : 4;
-  const bool segmented = shape.segments.kind != Kind::whole;
   const std::uint64_t items = shape.segments.kind == Kind::rows ? shape.segments.row_count.max * shape.segments.row_length
                                                                 : shape.item_count.max;
-  return select_scan_tuning(std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes),
-                            segmented ? 2 * accumulator_bytes : accumulator_bytes, items, traits);
+  return select_scan_tuning(std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items,
+                            traits);
 }
 
 Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
@@ -439,7 +415,7 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
   if (repeats && chosen.path == ScanPath::single_pass) {
     return fail(ErrorKind::invalid_request, "A single pass does not repeat float sums bit for bit.");
   }
-  return plan_tiles(std::move(plan), [&](bool with_vectors) { return make_program(problem, slots, with_vectors); },
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); },
                     vectors, extent, traits, chosen, offsets, !repeats);
 }
 

@@ -26,8 +26,7 @@ std::string to_string(const ScanTuning& tuning) {
       tuning.one_workgroup_items, tuning.poll_rounds);
 }
 
-ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint32_t accumulator_bytes, std::uint64_t item_count,
-                              const DeviceTraits& traits) {
+ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint64_t item_count, const DeviceTraits& traits) {
   ScanTuning tuning;
   tuning.workgroup_size = std::min(tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size));
   // 128 bytes in flight a thread (H200, 2026-11-30, u32 at 2^26: 8 vectors 0.156 ms, 4 vectors 0.168); fewer where a
@@ -38,17 +37,6 @@ ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint32_t accumulato
     // Software devices compile long kernels slowly and pay for every barrier.
     tuning.rows = std::min(tuning.rows, 2u);
     tuning.max_workgroups = 64;
-  }
-  // What the scan in workgroup memory needs, where it may be taken: (rows + 3) values a thread, and some.
-  const bool in_workgroup_memory = !traits.subgroups || traits.emulated_subgroup_size != 0 || accumulator_bytes > 16;
-  const auto bytes = [&] { return std::uint64_t{tuning.rows + 4} * tuning.workgroup_size * accumulator_bytes + 512; };
-  const std::uint32_t limit = traits.max_workgroup_bytes;
-  while (in_workgroup_memory && bytes() > limit && (tuning.rows > 1 || tuning.workgroup_size > 1)) {
-    if (tuning.rows > 2 || tuning.workgroup_size == 1) {
-      tuning.rows /= 2;
-    } else {
-      tuning.workgroup_size /= 2;
-    }
   }
   return tuning;
 }

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front for arrays of the host, against loops of the standard library.
+#include "upsweep/host.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "testing/gpu_test.h"
+
+namespace upsweep::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Host : public GpuTest {
+ protected:
+  // Runs of one to five equal items, three values.
+  template <typename T>
+  static std::vector<T> items_with_runs(std::size_t count) {
+    std::vector<T> items;
+    for (std::uint32_t run = 0; items.size() < count; ++run) {
+      items.insert(items.end(), run * 2654435761u % 5 + 1, static_cast<T>(run * 7 % 3));
+    }
+    items.resize(count);
+    return items;
+  }
+  template <typename T>
+  static std::string message_of(const Result<T>& result) {
+    return result ? "" : result.error().message;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Host, all_profiles, profile_name);
+
+TEST_P(Host, ScanIsThePartialSumInEachDirectionOfInclusion) {
+  const auto items = items_with_runs<std::int32_t>(5000);
+  std::vector<std::int32_t> inclusive;
+  std::partial_sum(items.begin(), items.end(), std::back_inserter(inclusive));
+  std::vector<std::int32_t> exclusive;
+  std::exclusive_scan(items.begin(), items.end(), std::back_inserter(exclusive), 0);
+  EXPECT_EQ(host::scan<std::int32_t>(context(), items), inclusive);
+  EXPECT_EQ(host::scan<std::int32_t>(context(), items, BinaryOperator::sum(), ScanKind::exclusive), exclusive);
+}
+
+TEST_P(Host, ScanTakesEveryNumberAndTypesOfResults) {
+  EXPECT_EQ(host::scan<std::uint64_t>(context(), std::vector<std::uint64_t>{1ull << 63, 5, 1ull << 63}),
+            (std::vector<std::uint64_t>{1ull << 63, (1ull << 63) + 5, 5}));
+  EXPECT_EQ(host::scan<std::int64_t>(context(), std::vector<std::int64_t>{3, -9, 4}, BinaryOperator::min()),
+            (std::vector<std::int64_t>{3, -9, -9}));
+  EXPECT_EQ((host::scan<float, std::uint32_t>(context(), std::vector<float>{3, 5, 4, 9}, BinaryOperator::argmax())),
+            (std::vector<std::uint32_t>{0, 1, 1, 3}));
+  EXPECT_THAT(message_of(host::scan<std::uint64_t>(context(), std::vector<std::uint64_t>{1}, BinaryOperator::argmax())),
+              HasSubstr("another size"));
+}
+
+TEST_P(Host, ScanBytesTakesRowsFlagsKeysAndPlace) {
+  const std::vector<std::uint32_t> items{1, 2, 3, 4, 5, 6};
+  ScanShape shape{.input = ElementType::u32(), .combine = BinaryOperator::sum()};
+  shape.segments = ScanSegments::rows(Count::on_host(2), 3);
+  shape.write_total = true;
+  const auto rows = host::scan_bytes(context(), shape, bytes_of(items));
+  ASSERT_TRUE(rows.has_value()) << rows.error().message;
+  EXPECT_THAT(items_of<std::uint32_t>(rows->output), ElementsAre(1, 3, 6, 4, 9, 15));
+  EXPECT_THAT(items_of<std::uint32_t>(rows->total), ElementsAre(6, 15));
+
+  shape = {.item_count = Count::on_host(6), .input = ElementType::u32(), .combine = BinaryOperator::sum()};
+  shape.segments = ScanSegments::flags();
+  const std::vector<std::uint32_t> flags{0, 0, 1, 0, 7, 0};
+  const auto flagged = host::scan_bytes(context(), shape, bytes_of(items), bytes_of(flags));
+  ASSERT_TRUE(flagged.has_value()) << flagged.error().message;
+  EXPECT_THAT(items_of<std::uint32_t>(flagged->output), ElementsAre(1, 3, 3, 7, 5, 11));
+  EXPECT_THAT(flagged->total, IsEmpty());
+
+  shape.segments = ScanSegments::keys(ElementType::f32());
+  const std::vector<float> keys{1, 1, 1, 2, 2, 1};
+  const auto keyed = host::scan_bytes(context(), shape, bytes_of(items), bytes_of(keys));
+  ASSERT_TRUE(keyed.has_value()) << keyed.error().message;
+  EXPECT_THAT(items_of<std::uint32_t>(keyed->output), ElementsAre(1, 3, 6, 4, 9, 6));
+
+  shape.segments = {};
+  shape.in_place = true;
+  const auto placed = host::scan_bytes(context(), shape, bytes_of(items));
+  ASSERT_TRUE(placed.has_value()) << placed.error().message;
+  EXPECT_THAT(items_of<std::uint32_t>(placed->output), ElementsAre(1, 3, 6, 10, 15, 21));
+}
+
+TEST_P(Host, SelectKeepsWhatTheStandardLibraryCopies) {
+  const auto items = items_with_runs<float>(5000);
+  std::vector<float> expected;
+  std::ranges::copy_if(items, std::back_inserter(expected), [](float x) { return x > 0.5f; });
+  EXPECT_EQ(host::select<float>(context(), items, Predicate::of("x > 0.5")), expected);
+  EXPECT_EQ(
+      host::select<std::uint64_t>(context(), std::vector<std::uint64_t>{1, 1ull << 40, 2}, Predicate::of("x.y != 0u")),
+      (std::vector<std::uint64_t>{1ull << 40}));
+}
+
+TEST_P(Host, SelectBytesTakesFlagsAndGivesIndices) {
+  const std::vector<std::uint32_t> items{5, 6, 7, 8, 9};
+  const SelectShape shape{.item_count = Count::on_host(5),
+                          .input = ElementType::u32(),
+                          .predicate = Predicate::flagged(FlagFormat::bits),
+                          .write_indices = true};
+  const std::vector<std::uint32_t> flags{0b10101};
+  const auto kept = host::select_bytes(context(), shape, bytes_of(items), bytes_of(flags));
+  ASSERT_TRUE(kept.has_value()) << kept.error().message;
+  EXPECT_EQ(kept->count, 3u);
+  EXPECT_THAT(items_of<std::uint32_t>(kept->items), ElementsAre(5, 7, 9));
+  EXPECT_THAT(kept->indices, ElementsAre(0, 2, 4));
+}
+
+TEST_P(Host, UniqueKeepsOneOfEachRun) {
+  const auto items = items_with_runs<std::uint32_t>(5000);
+  std::vector<std::uint32_t> expected;
+  std::ranges::unique_copy(items, std::back_inserter(expected));
+  EXPECT_EQ(host::unique<std::uint32_t>(context(), items), expected);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto floats = host::unique<float>(context(), std::vector<float>{nan, nan, -0.0f, 0.0f, 1});
+  ASSERT_TRUE(floats.has_value()) << floats.error().message;
+  ASSERT_EQ(floats->size(), 3u);
+  EXPECT_TRUE(std::isnan(floats->at(0)));
+  EXPECT_TRUE(std::signbit(floats->at(1)));
+}
+
+TEST_P(Host, RunLengthsGiveTheItemsBack) {
+  const auto items = items_with_runs<std::int64_t>(3000);
+  const auto runs = host::run_length<std::int64_t>(context(), items);
+  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  ASSERT_EQ(runs->values.size(), runs->lengths.size());
+  std::vector<std::int64_t> repeated;
+  for (std::size_t i = 0; i < runs->values.size(); ++i) {
+    EXPECT_TRUE(i == 0 || runs->values[i] != runs->values[i - 1]);
+    repeated.insert(repeated.end(), runs->lengths[i], runs->values[i]);
+  }
+  EXPECT_EQ(repeated, items);
+}
+
+TEST_P(Host, RunLengthBytesLeavesSingleItemsOut) {
+  const std::vector<std::uint32_t> items{7, 7, 3, 9, 9, 9};
+  const RunLengthShape shape{.item_count = Count::on_host(6), .write_offsets = true, .only_repeated = true};
+  const auto runs = host::run_length_bytes(context(), shape, bytes_of(items));
+  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  EXPECT_EQ(runs->count, 2u);
+  EXPECT_THAT(items_of<std::uint32_t>(runs->values), ElementsAre(7, 9));
+  EXPECT_THAT(runs->lengths, ElementsAre(2, 3));
+  EXPECT_THAT(runs->offsets, ElementsAre(0, 3));
+}
+
+TEST_P(Host, ReduceByKeySumsTheValuesOfEachRun) {
+  const auto keys = items_with_runs<std::int32_t>(4000);
+  std::vector<std::uint64_t> values(keys.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i << 33;
+  std::vector<std::int32_t> expected_keys;
+  std::vector<std::uint64_t> expected_sums;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i == 0 || keys[i] != keys[i - 1]) {
+      expected_keys.push_back(keys[i]);
+      expected_sums.push_back(0);
+    }
+    expected_sums.back() += values[i];
+  }
+  const auto sums = host::reduce_by_key<std::int32_t, std::uint64_t>(context(), keys, values);
+  ASSERT_TRUE(sums.has_value()) << sums.error().message;
+  EXPECT_EQ(sums->keys, expected_keys);
+  EXPECT_EQ(sums->results, expected_sums);
+  EXPECT_THAT(message_of(host::reduce_by_key<std::int32_t, std::uint64_t, std::uint32_t>(context(), keys, values)),
+              HasSubstr("another size"));
+}
+
+TEST_P(Host, NoItemsGiveNoResults) {
+  const std::vector<float> none;
+  EXPECT_EQ(host::scan<float>(context(), none), none);
+  EXPECT_EQ(host::select<float>(context(), none, Predicate::of("true")), none);
+  EXPECT_EQ(host::unique<float>(context(), none), none);
+  const auto runs = host::run_length<float>(context(), none);
+  ASSERT_TRUE(runs.has_value()) << runs.error().message;
+  EXPECT_THAT(runs->lengths, IsEmpty());
+  const auto sums = host::reduce_by_key<float, float>(context(), none, none);
+  ASSERT_TRUE(sums.has_value()) << sums.error().message;
+  EXPECT_THAT(sums->results, IsEmpty());
+}
+
+TEST_P(Host, ArraysThatDoNotFitTheShapeAreRefused) {
+  const std::vector<float> items(10);
+  const auto bytes = bytes_of(items);
+  EXPECT_THAT(message_of(host::scan_bytes(context(), {.item_count = Count::on_host(11)}, bytes)),
+              HasSubstr("40 bytes are not 11 items of f32"));
+  EXPECT_THAT(message_of(host::scan_bytes(context(), {.item_count = Count::on_device(10)}, bytes)),
+              HasSubstr("known on the host"));
+  const ScanShape by_flags{.item_count = Count::on_host(10), .segments = ScanSegments::flags(FlagFormat::bytes)};
+  EXPECT_THAT(message_of(host::scan_bytes(context(), by_flags, bytes, bytes.first(8))),
+              HasSubstr("8 bytes are not the flags of 10 items (12 bytes)"));
+  const SelectShape selection{.item_count = Count::on_host(9), .predicate = Predicate::of("true")};
+  EXPECT_THAT(message_of(host::select_bytes(context(), selection, bytes)), HasSubstr("9 items"));
+  EXPECT_THAT(message_of(host::reduce_by_key<float, float>(context(), items, std::vector<float>(9))),
+              HasSubstr("36 bytes are not 10 items of f32"));
+}
+
+}  // namespace
+}  // namespace upsweep::testing

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accumulators that start anew: a value with the number of segments that begin among the items folded into it.
+#pragma once
+
+#include <string>
+
+#include "plan/lowering.h"
+#include "plan/tile_scan.h"
+
+namespace upsweep {
+
+// Names of the operator's own functions beside those of the pairs.
+constexpr OperatorNames segment_operator_names{"InnerAccumulator", "combine_values", "no_value"};
+
+// struct Accumulator { value: InnerAccumulator, heads: u32 }; combine() drops what is in front of a head.
+TileAccumulator segmented_accumulator(const LoweredOperator& op, bool is_custom);
+std::string segmented_operator(const LoweredOperator& op, bool is_custom);
+
+}  // namespace upsweep

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What select, partition and the primitives on runs share: units whose items are marked, and the stores of marked items.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "plan/kernel_builder.h"
+#include "plan/tile_items.h"
+#include "plan/tile_scan.h"
+#include "upsweep/device_traits.h"
+
+namespace upsweep {
+
+// Units of raw items with a mask (bit k: item k is marked; only items of the row). `mask_text` declares
+//   item_mask(loaded: Loaded, unit, range) -> u32    whatever it gives for items outside the row
+// With `sees_before` Loaded holds, beside `items`, `before`: the item in front of the unit's first.
+// A second mask may lie in bits 4 to 7. unit_total() is left to the caller unless `counts`: then it is the number of
+// marked items.
+void add_marked_units(KernelBuilder& builder, const TileItems& items, std::string_view mask_text, bool sees_before,
+                      bool counts);
+
+// The previous item, as RawItem, of item k of a Loaded.
+std::string item_before(const TileItems& items, const std::string& loaded, std::uint32_t k);
+
+// Stores of marked items where the prefix is their number: to `output` (binding 3) as items, to `indices` (binding 8) as
+// their numbers. Words go through workgroup memory, so that stores are coalesced; others go one by one.
+struct SelectSink {
+  bool write_items = true;
+  bool write_indices = false;
+  // Items of workgroup memory a thread; 0: one by one.
+  std::uint32_t stage_per_thread = 0;
+};
+SelectSink choose_select_sink(const TileItems& items, bool write_items, bool write_indices, const ScanTuning& tuning,
+                              const DeviceTraits& traits, std::uint32_t other_workgroup_bytes);
+void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink,
+                     const ScanTuning& tuning);
+
+// scan_rows() of counts of at most 4 a lane, several rows in one word.
+std::string packed_count_rows(std::uint32_t rows, const DeviceTraits& traits);
+
+// Counts: Accumulator u32 with sums.
+void add_count_types(KernelBuilder& builder);
+TileAccumulator count_accumulator();
+
+// store_total() that writes the count to `count` (binding 6), and with `dispatch_threads` the grid of the next dispatch
+// to `dispatch_arguments` (binding 14). `count_expression` is of `sum`.
+void add_count_total(KernelBuilder& builder, std::string_view count_expression, std::uint32_t dispatch_threads,
+                     const DeviceTraits& traits);
+
+}  // namespace upsweep

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of reductions by key: a segmented scan; the item that begins a run stores what the run before came to.
+#include <algorithm>
+#include <format>
+
+#include "plan/lowering.h"
+#include "plan/plan_builder.h"
+#include "plan/tile_runs.h"
+#include "plan/tile_segments.h"
+#include "plan/tile_select.h"
+#include "upsweep/runs.h"
+
+namespace upsweep {
+namespace {
+
+constexpr std::uint64_t most_items = 0xfffffffe;
+
+struct Slots {
+  SlotId keys;
+  SlotId input;
+  SlotId unique_keys;
+  SlotId output;
+  SlotId count;
+};
+
+struct Problem {
+  const ReduceByKeyShape& shape;
+  LoweredOperator op;
+  [[nodiscard]] bool is_custom() const { return shape.combine.kind == OperatorKind::custom; }
+};
+
+Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
+  const StoredType value = stored_type(problem.shape.input);
+  builder.alias("RawValue", value.raw);
+  add_tile_items(builder, keys);
+  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+  const std::uint32_t count = keys.unit_items;
+  const bool vectors = count > 1;
+  const TileItems values{.type = problem.shape.input, .unit_items = count};
+  builder.alias("ValueUnit", unit_type(problem.shape.input, count));
+  std::string text = head_mask_text(keys);
+  text += std::format(
+      "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n{}"
+      "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
+      "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
+      "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n",
+      vectors ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
+  std::string members;
+  std::string imported;
+  std::string edges;
+  std::string by_item;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    members += std::format("  v{}: Accumulator,\n", k);
+    const std::string item = std::format("value_at({}, unit * UNIT_ITEMS + {}u, (mask & {}u) != 0u, range)",
+                                         values.item("loaded.values", k), k, 1u << k);
+    imported += ", " + item;
+    edges += std::format(", keep({}, unit * UNIT_ITEMS + {}u, range)", item, k);
+    by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
+  }
+  const std::string total = count == 1   ? "u.v0"
+                            : count == 2 ? "combine(u.v0, u.v1)"
+                                         : "combine(combine(u.v0, u.v1), combine(u.v2, u.v3))";
+  const std::string before = "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
+  text += std::format(
+      "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
+      "struct Unit {{\n  items: RawUnit,\n{0}}}\n"
+      "fn value_at(raw: RawValue, position: u32, is_head: bool, range: Range) -> Accumulator {{\n"
+      "  return Accumulator(import_value(load_value(raw), item_index(position, range)), select(0u, 1u, is_head));\n}}\n"
+      "fn keep(value: Accumulator, position: u32, range: Range) -> Accumulator {{\n"
+      "  return choose(identity(), value, position >= range.begin && position < range.end);\n}}\n"
+      "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range), {5}, {4});\n}}\n"
+      "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
+      "  let mask = item_mask(loaded, unit, range);\n  return Unit(loaded.items{1});\n}}\n"
+      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
+      "  return Loaded(load_edge_items(unit, ends, range), {5}, {6});\n}}\n"
+      "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
+      "  let mask = item_mask(loaded, unit, range);\n  return Unit(loaded.items{2});\n}}\n"
+      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {3}; }}\n",
+      members, imported, edges, total,
+      vectors ? "value_units[(unit * UNIT_ITEMS - params.input_first + params.values_first) / UNIT_ITEMS]"
+              : "load_value_at(unit, range)",
+      before, vectors ? std::format("ValueUnit({})", by_item) : by_item);
+  builder.generated("units", text);
+  return {};
+}
+
+void add_sink(KernelBuilder& builder, const TileItems& keys) {
+  std::string text =
+      "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
+      "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
+      "fn end_run(runs: Accumulator) {\n"
+      "  if (runs.heads != 0u) { output[params.output_first + runs.heads - 1u] = result_value(runs.value); }\n}\n"
+      "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
+  for (std::uint32_t k = 0; k < keys.unit_items; ++k) {
+    text += std::format(
+        "  if (u.v{0}.heads != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = {1};\n  }}\n", k,
+        keys.item("u.items", k));
+    if (k + 1 < keys.unit_items) text += std::format("  runs = combine(runs, u.v{});\n", k);
+  }
+  builder.generated("store", text + "}\n");
+}
+
+TileProgram make_program(const Problem& problem, const Slots& slots, bool vectors) {
+  const ReduceByKeyShape& shape = problem.shape;
+  TileProgram program;
+  program.name = "reduce_by_key";
+  program.accumulator = segmented_accumulator(problem.op, problem.is_custom());
+  program.unit_items = vectors ? unit_items_of(shape.key) : 1;
+  for (const ElementType* type : {&shape.key, &shape.input, &problem.op.result}) {
+    if (type->scalar == Scalar::f16) program.needs_f16 = true;
+  }
+  program.halo = 1;
+  program.params = {"values_first", "keys_first", "output_first", "count_out_first"};
+  const std::uint32_t key_stride = shape.key.stride_bytes;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  const std::uint32_t result_stride = problem.op.result.stride_bytes;
+  program.item_bytes = key_stride + stride;
+  program.written_bytes = key_stride + result_stride;
+  program.bindings = {
+      {.variable = "input", .slot = slots.keys, .stride_bytes = key_stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input_units", .slot = slots.keys, .stride_bytes = key_stride, .first_field = "input_first", .per_item = true},
+      {.variable = "values", .slot = slots.input, .stride_bytes = stride, .first_field = "values_first", .per_item = true},
+      {.variable = "value_units", .slot = slots.input, .stride_bytes = stride, .first_field = "values_first", .per_item = true},
+      {.variable = "unique_keys", .slot = slots.unique_keys, .stride_bytes = key_stride, .first_field = "keys_first"},
+      {.variable = "output", .slot = slots.output, .stride_bytes = result_stride, .first_field = "output_first"},
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+  program.alike_fields = {"input_first", "values_first"};
+  const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
+  program.add_types = [&problem](KernelBuilder& builder) {
+    add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
+    builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
+  };
+  program.add_units = [&problem, keys](KernelBuilder& builder, bool) { return add_units(builder, problem, keys); };
+  program.add_sink = [keys](KernelBuilder& builder) { add_sink(builder, keys); };
+  program.add_total = [](KernelBuilder& builder, bool has_items) {
+    builder.generated("total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
+                                           "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
+                                           "  count[params.count_out_first] = sum.heads;\n{}}}\n",
+                                           has_items ? "  end_run(sum);\n" : ""));
+  };
+  return program;
+}
+
+}  // namespace
+
+ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
+  return select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
+}
+
+Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTraits& traits,
+                                std::optional<ScanTuning> tuning, ScanOffsets offsets) {
+  const std::uint64_t count = shape.item_count.max;
+  const std::uint32_t key_stride = shape.key.stride_bytes;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
+  for (const ElementType* type : {&shape.key, &shape.input}) {
+    if (type->size_bytes == 0 || type->stride_bytes < type->size_bytes) {
+      return refuse(std::format("\"{}\" is no element type.", type->name));
+    }
+  }
+  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  const auto equality = equality_function("same_item", shape.key, shape.equality);
+  if (!equality) return std::unexpected(equality.error());
+  auto lowered = lower_operator(shape.combine, shape.input, shape.output ? &*shape.output : nullptr);
+  if (!lowered) return with_context(lowered.error(), "planning a reduction by key");
+  const Problem problem{shape, std::move(*lowered)};
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
+  PlanBuilder plan("reduce_by_key", traits);
+  plan.note(std::format("{} of runs of {} by {} keys", to_string(shape.combine), shape.input.name, shape.key.name));
+  plan.least_bytes(count * (key_stride + stride));
+  Slots slots;
+  if (count != 0) {
+    slots.keys = plan.argument("keys", count * key_stride, key_stride);
+    slots.input = plan.argument("input", count * stride, stride);
+    slots.unique_keys = plan.argument("unique_keys", count * key_stride, key_stride, true);
+    slots.output = plan.argument("output", count * problem.op.result.stride_bytes, problem.op.result.stride_bytes, true);
+  }
+  slots.count = plan.argument("count", 4, 4, true);
+  SlotId item_count;
+  if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
+  const TileExtent extent{.row_length = count,
+                          .length_on_device = shape.item_count.read_on_device,
+                          .item_count = item_count};
+  const std::uint32_t units = unit_items_of(shape.key);
+  const bool begin_alike = offsets.input_bytes % traits.offset_alignment / key_stride % 4 ==
+                           offsets.output_bytes % traits.offset_alignment / stride % 4;
+  const bool vectors = chosen.use_vectors && units > 1 && units == unit_items_of(shape.input) && begin_alike &&
+                       count * std::min(key_stride, stride) >= 64;
+  const bool is_float = problem.op.summation_terms != 0 || shape.combine.kind == OperatorKind::custom ||
+                        (shape.combine.kind == OperatorKind::product && shape.input.is_float());
+  const bool repeats = shape.determinism == Determinism::run_to_run && is_float;
+  if (repeats && chosen.path == ScanPath::single_pass) return refuse("A single pass does not repeat float sums bit for bit.");
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); }, vectors,
+                    extent, traits, chosen, offsets, !repeats);
+}
+
+}  // namespace upsweep

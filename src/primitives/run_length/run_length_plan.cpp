@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of run-length encoding. Scanned is (runs so far, index + 1 of the last run's first item): the item that begins a
+// run knows the length of the run before.
+#include <format>
+
+#include "plan/plan_builder.h"
+#include "plan/tile_runs.h"
+#include "plan/tile_select.h"
+#include "upsweep/runs.h"
+
+namespace upsweep {
+namespace {
+
+constexpr std::uint64_t most_items = 0xfffffffe;
+
+struct Slots {
+  SlotId input;
+  SlotId values;
+  SlotId lengths;
+  SlotId offsets;
+  SlotId count;
+};
+
+// Bits 0 to 3: items that begin a run. Bits 4 to 7: items at which a run counts, its second ones if only repeated items
+// count.
+std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
+  std::string text = head_mask_text(items);
+  if (!shape.only_repeated) return text;
+  const auto rename = text.find("fn item_mask");
+  text.replace(rename, std::string_view("fn item_mask").size(), "fn head_mask");
+  text +=
+      "fn repeats(position: u32, range: Range) -> bool {\n"
+      "  // The item in front begins a run, too.\n"
+      "  let before = max(position, params.input_first + 1u) - 1u;\n"
+      "  let earlier = max(before, params.input_first + 1u) - 1u;\n"
+      "  return begins_run(load_item(min(earlier, range.end - 1u), range), load_item(min(before, range.end - 1u), range),\n"
+      "                    before, range);\n}\n"
+      "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {\n"
+      "  let heads = head_mask(loaded, unit, range);\n  var mask = heads;\n";
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    text += std::format("  mask |= select(0u, {0}u, ((heads & {1}u) == 0u) & {2});\n", 16u << k, 1u << k,
+                        k == 0 ? "repeats(unit * UNIT_ITEMS, range)" : std::format("((heads & {}u) != 0u)", 1u << (k - 1)));
+  }
+  return text + "  return mask;\n}\n";
+}
+
+void add_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items) {
+  std::string text;
+  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> run_values: array<RawItem>;\n";
+  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> run_offsets: array<u32>;\n";
+  text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    text += std::format("  let i{0} = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
+    text += std::format("  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs, i{1});\n    runs.y = i{1} + 1u;\n", 1u << k, k);
+    if (shape.only_repeated) text += std::format("  }}\n  if ((u.mask & {0}u) != 0u) {{\n", 16u << k);
+    if (shape.write_values) {
+      text += std::format("    run_values[params.values_first + runs.x] = {};\n",
+                          shape.only_repeated ? item_before(items, "u", k) : items.item("u.items", k));
+    }
+    if (shape.write_offsets) text += "    run_offsets[params.offsets_first + runs.x] = runs.y - 1u;\n";
+    text += "    runs.x++;\n  }\n";
+  }
+  builder.generated("store", text + "}\n");
+}
+
+void add_total(KernelBuilder& builder, bool has_items) {
+  builder.generated("total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
+                                         "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
+                                         "  count[params.count_out_first] = sum.x;\n{}}}\n",
+                                         has_items ? "  end_run(sum, items_so_far());\n" : ""));
+}
+
+// end_run(runs, end): the run that was the last one ends before item `end`.
+void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
+  if (!shape.write_lengths) {
+    builder.generated("lengths", "fn end_run(runs: Accumulator, end: u32) {}\n");
+    return;
+  }
+  builder.generated("lengths",
+                    std::format("@group(0) @binding(8) var<storage, read_write> run_lengths: array<u32>;\n"
+                                "fn end_run(runs: Accumulator, end: u32) {{\n"
+                                "  if (runs.y != 0u{}) {{ run_lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
+                                "}}\n",
+                                shape.only_repeated ? " && end > runs.y" : ""));
+}
+
+TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool vectors) {
+  TileProgram program;
+  program.name = "run_length";
+  program.accumulator = {.type = "vec2u", .size_bytes = 8};
+  program.unit_items = vectors ? unit_items_of(shape.input) : 1;
+  program.needs_f16 = shape.input.scalar == Scalar::f16;
+  program.halo = shape.only_repeated ? 2 : 1;
+  program.params = {"values_first", "offsets_first", "lengths_first", "count_out_first"};
+  const std::uint32_t stride = shape.input.stride_bytes;
+  program.item_bytes = stride;
+  program.written_bytes = (shape.write_values ? stride : 0) + (shape.write_lengths ? 4 : 0) + (shape.write_offsets ? 4 : 0);
+  program.bindings = {
+      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "run_values", .slot = slots.values, .stride_bytes = stride, .first_field = "values_first"},
+      {.variable = "run_lengths", .slot = slots.lengths, .first_field = "lengths_first"},
+      {.variable = "run_offsets", .slot = slots.offsets, .first_field = "offsets_first"},
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+  const TileItems items{.type = shape.input, .unit_items = program.unit_items};
+  program.add_types = [](KernelBuilder& builder) {
+    builder.alias("Accumulator", "vec2u");
+    builder.generated("runs",
+                      "fn identity() -> Accumulator { return vec2u(0u); }\n"
+                      "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {\n"
+                      "  return vec2u(a.x + b.x, max(a.y, b.y));\n}\n");
+  };
+  program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
+    if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
+    add_marked_units(builder, items, mask_text(shape, items), true, false);
+    builder.generated("totals", std::format("fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
+                                            "  let heads = u.mask & 15u;\n"
+                                            "  let last = item_index(unit * UNIT_ITEMS + firstLeadingBit(heads | 1u), range) + 1u;\n"
+                                            "  return vec2u(countOneBits({}), select(0u, last, heads != 0u));\n}}\n",
+                                            shape.only_repeated ? "u.mask >> 4u" : "heads"));
+    return {};
+  };
+  program.add_sink = [&shape, items](KernelBuilder& builder) {
+    add_end_run(builder, shape);
+    add_sink(builder, shape, items);
+  };
+  program.add_total = add_total;
+  return program;
+}
+
+}  // namespace
+
+Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
+                             ScanOffsets offsets) {
+  const std::uint64_t count = shape.item_count.max;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
+  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
+    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
+  }
+  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  const auto equality = equality_function("same_item", shape.input, shape.equality);
+  if (!equality) return std::unexpected(equality.error());
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  PlanBuilder plan("run_length", traits);
+  plan.note(std::format("runs of {} items{}", shape.input.name, shape.only_repeated ? ", repeated ones only" : ""));
+  plan.least_bytes(count * stride);
+  Slots slots;
+  if (count != 0) {
+    slots.input = plan.argument("input", count * stride, stride);
+    if (shape.write_values) slots.values = plan.argument("values", count * stride, stride, true);
+    if (shape.write_lengths) slots.lengths = plan.argument("lengths", count * 4, 4, true);
+    if (shape.write_offsets) slots.offsets = plan.argument("offsets", count * 4, 4, true);
+  }
+  slots.count = plan.argument("count", 4, 4, true);
+  SlotId item_count;
+  if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
+  const TileExtent extent{.row_length = count,
+                          .length_on_device = shape.item_count.read_on_device,
+                          .item_count = item_count};
+  const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(shape, slots, with_vectors); }, vectors,
+                    extent, traits, chosen, offsets, true);
+}
+
+}  // namespace upsweep

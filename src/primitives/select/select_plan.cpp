@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of selections: counts of what passes are scanned; each tile stores what it keeps.
+#include <format>
+
+#include "plan/lowering.h"
+#include "plan/plan_builder.h"
+#include "plan/tile_select.h"
+#include "upsweep/select.h"
+
+namespace upsweep {
+namespace {
+
+constexpr std::uint64_t most_items = 0xfffffffe;
+
+struct Slots {
+  SlotId input;
+  SlotId output;
+  SlotId count;
+  SlotId indices;
+  SlotId flags;
+  SlotId item_count;
+  SlotId grid;
+};
+
+TileProgram make_program(const SelectShape& shape, const Slots& slots, const DeviceTraits& traits,
+                         const ScanTuning& tuning, bool vectors) {
+  TileProgram program;
+  program.name = "select";
+  program.accumulator = count_accumulator();
+  program.unit_items = vectors ? unit_items_of(shape.input) : 1;
+  program.needs_f16 = shape.input.scalar == Scalar::f16;
+  program.late_publish = true;
+  program.packed_rows = packed_count_rows(tuning.rows, traits);
+  program.params = {"output_first", "indices_first", "flags_first", "count_out_first", "grid_first"};
+  const std::uint32_t stride = shape.input.stride_bytes;
+  program.item_bytes = stride;
+  program.written_bytes = (shape.write_items ? stride : 0) + (shape.write_indices ? 4 : 0);
+  program.bindings = {
+      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+  if (shape.write_items) {
+    program.bindings.push_back({.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"});
+  }
+  if (shape.write_indices) {
+    program.bindings.push_back({.variable = "indices", .slot = slots.indices, .first_field = "indices_first"});
+  }
+  if (shape.predicate.flags) {
+    const std::uint32_t entry = *shape.predicate.flags == FlagFormat::words   ? 1
+                                : *shape.predicate.flags == FlagFormat::bytes ? 4
+                                                                              : 32;
+    program.bindings.push_back({.variable = "flags", .slot = slots.flags, .first_field = "flags_first",
+                                .per_item = true, .items_per_entry = entry});
+  }
+  if (shape.dispatch_threads) {
+    program.bindings.push_back({.variable = "dispatch_grid", .slot = slots.grid, .first_field = "grid_first"});
+  }
+  const TileItems items{.type = shape.input, .unit_items = program.unit_items};
+  program.add_types = add_count_types;
+  program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
+    builder.caller_text("predicate", shape.predicate.wgsl);
+    std::string text;
+    std::string mask;
+    for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+      const std::string index = std::format("item_index(unit * UNIT_ITEMS + {}u, range)", k);
+      const std::string test = shape.predicate.flags
+                                   ? std::format("is_flagged({} - params.index_base + params.flag_base)", index)
+                                   : std::format("passes(item_value({}), {})", items.item("loaded.items", k), index);
+      mask += std::format("{}select(0u, {}u, {})", k == 0 ? "" : " | ", 1u << k, test);
+    }
+    if (shape.predicate.flags) {
+      text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
+             flag_function("is_flagged", *shape.predicate.flags, "flags", "flags_first");
+    } else {
+      builder.generated("predicate expression", std::format("fn passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
+                                                            shape.predicate.expression));
+    }
+    text += std::format("fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {{\n  return {};\n}}\n", mask);
+    add_marked_units(builder, items, text, false, true);
+    return {};
+  };
+  const std::uint32_t scan_bytes = (tuning.rows + 3) * tuning.workgroup_size * 4 + 512;
+  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
+  const SelectSink sink = choose_select_sink(items, shape.write_items, shape.write_indices, tuning, traits,
+                                             in_memory ? scan_bytes : 1024);
+  program.has_own_store_tile = sink.stage_per_thread != 0;
+  program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
+  program.add_total = [&shape, &traits](KernelBuilder& builder, bool) {
+    add_count_total(builder, "sum", shape.dispatch_threads.value_or(0), traits);
+  };
+  return program;
+}
+
+}  // namespace
+
+Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
+                         ScanOffsets offsets) {
+  const std::uint64_t count = shape.item_count.max;
+  const std::uint32_t stride = shape.input.stride_bytes;
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
+  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
+    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
+  }
+  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (!shape.predicate.flags && shape.predicate.expression.empty()) return refuse("A selection needs a predicate or flags.");
+  if (shape.dispatch_threads && *shape.dispatch_threads == 0) return refuse("A workgroup of 0 threads cannot be dispatched.");
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  PlanBuilder plan("select", traits);
+  plan.note(std::format("selection of {} items by {}", shape.input.name,
+                        shape.predicate.flags ? "flags" : shape.predicate.expression));
+  plan.least_bytes(count * stride);
+  Slots slots;
+  if (count != 0) {
+    slots.input = plan.argument("input", count * stride, stride);
+    if (shape.write_items) slots.output = plan.argument("output", count * stride, stride, true);
+    if (shape.write_indices) slots.indices = plan.argument("indices", count * 4, 4, true);
+    if (shape.predicate.flags) slots.flags = plan.argument("flags", flag_bytes(*shape.predicate.flags, count), 4);
+  }
+  slots.count = plan.argument("count", 4, 4, true);
+  if (shape.item_count.read_on_device) slots.item_count = plan.argument("item_count", 4, 4);
+  if (shape.dispatch_threads) slots.grid = plan.argument("dispatch_arguments", 12, 4, true);
+  const TileExtent extent{.row_length = count,
+                          .length_on_device = shape.item_count.read_on_device,
+                          .item_count = slots.item_count};
+  const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
+                      return make_program(shape, slots, traits, fitted, with_vectors);
+                    },
+                    vectors, extent, traits, chosen, offsets, true);
+}
+
+}  // namespace upsweep
