@@ -200,8 +200,8 @@ std::string list(std::uint32_t count, const auto& item) {
   return text;
 }
 
-// The functions that take a tile apart: text, because compilers do not keep arrays in registers across a loop.
-std::string tile_functions(const TileProgram& program, LanePath path, std::uint32_t rows, Role role) {
+// Units and rows one by one.
+std::string default_tile(const TileProgram& program, std::uint32_t rows) {
   std::string text = "struct Tile {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: Unit,\n", k);
   text += "}\nstruct Rows {\n";
@@ -221,6 +221,14 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
     for (std::uint32_t k = 0; k < rows; ++k) terms.push_back(std::format("rows.r{}", k));
     text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", combine_tree(std::move(terms)));
   }
+  return text;
+}
+
+// The functions that take a tile apart: text, because compilers do not keep arrays in registers across a loop.
+std::string tile_functions(const TileProgram& program, LanePath path, std::uint32_t rows, Role role) {
+  const bool lanes = path != LanePath::workgroup;
+  std::string text = program.own_tile ? program.own_tile(lanes) : default_tile(program, rows);
+  const bool has_own_scan = program.own_tile && lanes;
   if (path == LanePath::workgroup) {
     text += "fn put_rows(rows: Rows, index: u32) {\n";
     for (std::uint32_t k = 0; k < rows; ++k)
@@ -230,9 +238,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
                         }));
   } else {
     text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
-    if (!program.packed_rows.empty()) {
-      text += program.packed_rows;
-    } else {
+    if (!has_own_scan) {
       text +=
           "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
           "  let last = workgroup.subgroup_size - 1u;\n";
@@ -258,16 +264,10 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
     text +=
         "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
         "              workgroup: Workgroup) {\n"
-        "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n  if (is_full) {\n";
+        "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n";
     for (std::uint32_t k = 0; k < rows; ++k)
-      text += std::format("    store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), true, range);\n", k);
-    // A loop, of which no compiler knows the length: the guarded stores of every row would be most of the kernel.
-    text += std::format(
-        "    return;\n  }}\n  var units = array<Unit, ROWS>({});\n  var prefixes = array<Accumulator, ROWS>({});\n"
-        "  for (var k = 0u; k < params.rows; k++) {{\n"
-        "    store_unit(units[k], unit + k * step, combine(before, prefixes[k]), false, range);\n  }}\n}}\n",
-        list(rows, [](std::uint32_t k) { return std::format("tile.u{}", k); }),
-        list(rows, [](std::uint32_t k) { return std::format("rows.r{}", k); }));
+      text += std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
+    text += "}\n";
   }
   if (role == Role::chunks && !program.has_own_start_sink) {
     text += "fn start_sink(first_chunk: u32, chunk_count: u32, thread: Thread, workgroup: Workgroup) {}\n";
@@ -497,8 +497,12 @@ class TilePlanner {
         builder.part("tile_total.none.wgsl");
       }
     }
-    if (variant.role != Role::single_pass) builder.part("grid.wgsl");
-    builder.part(std::format("tile_{}.wgsl", names[static_cast<std::size_t>(variant.role)]));
+    const bool single_pass = variant.role == Role::single_pass;
+    // A count in a buffer must be read, and told to all, before anything is loaded.
+    const bool in_order = single_pass && tuning_.in_order && !extent_.length_on_device;
+    if (!single_pass || in_order) builder.part("grid.wgsl");
+    if (single_pass) builder.part("tile_records.wgsl");
+    builder.part(std::format("tile_{}{}.wgsl", names[static_cast<std::size_t>(variant.role)], in_order ? "_in_order" : ""));
     return std::move(builder).build();
   }
 

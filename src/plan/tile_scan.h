@@ -82,8 +82,9 @@ struct TileProgram {
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
   // store_total(); nothing without. Where there are no items, the kernel has no sink.
   std::function<void(KernelBuilder&, bool has_items)> add_total = {};
-  bool late_publish = false;  // the rows are scanned before the total is known, as one packed scan
-  std::string packed_rows = {};  // generated scan_rows() instead of the frame's
+  bool late_publish = false;  // the rows are scanned before the total is known
+  // Instead of the frame's: Tile, load_tile(), Rows, tile_rows(), fold_rows(); where lanes scan, scan_rows(), too.
+  std::function<std::string(bool lanes)> own_tile = {};
   std::uint32_t store_bytes_read = 0;  // an item, in the storing pass
   std::uint32_t item_bytes = 4;        // read of each item
   std::uint32_t written_bytes = 4;     // of each item, at most

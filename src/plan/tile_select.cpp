@@ -8,6 +8,31 @@
 
 namespace upsweep {
 
+namespace {
+
+// Masks of 4 bits, eight to a word.
+std::string mask_of(std::uint32_t k) { return std::format("((tile.masks{} >> {}u) & 15u)", k / 8, 4 * (k % 8)); }
+
+// Counts of rows, several to a word. A row has up to 4 items a lane: 8 bits hold rows of subgroups of up to 63 lanes.
+struct PackedCounts {
+  std::uint32_t rows = 0;
+  std::uint32_t bits = 8;
+
+  PackedCounts(std::uint32_t row_count, const DeviceTraits& traits) : rows(row_count) {
+    const bool is_narrow = traits.emulated_subgroup_size != 0
+                               ? traits.emulated_subgroup_size < 64
+                               : traits.subgroup_max_size != 0 && traits.subgroup_max_size <= 32;
+    if (!is_narrow) bits = 16;
+  }
+  [[nodiscard]] std::uint32_t per_word() const { return 32 / bits; }
+  [[nodiscard]] std::uint32_t words() const { return (rows + per_word() - 1) / per_word(); }
+  [[nodiscard]] std::string field(std::string_view word, std::uint32_t k) const {
+    return std::format("(({}{} >> {}u) & {}u)", word, k / per_word(), bits * (k % per_word()), (1u << bits) - 1);
+  }
+};
+
+}  // namespace
+
 void add_marked_units(KernelBuilder& builder, const TileItems& items, std::string_view mask_text, bool sees_before,
                       bool counts) {
   add_tile_items(builder, items);
@@ -67,15 +92,22 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
   if (sink.write_indices) text += "@group(0) @binding(8) var<storage, read_write> indices: array<u32>;\n";
   const std::uint32_t count = items.unit_items;
   if (sink.stage_per_thread == 0) {
-    text +=
-        "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var slot = prefix;\n";
+    text += "fn store_marked(items: RawUnit, mask: u32, unit: u32, first: u32, range: Range) {\n  var slot = first;\n";
     for (std::uint32_t k = 0; k < count; ++k) {
-      text += std::format("  if ((u.mask & {}u) != 0u) {{\n", 1u << k);
-      if (sink.write_items) text += std::format("    output[params.output_first + slot] = {};\n", items.item("u.items", k));
+      text += std::format("  if ((mask & {}u) != 0u) {{\n", 1u << k);
+      if (sink.write_items) text += std::format("    output[params.output_first + slot] = {};\n", items.item("items", k));
       if (sink.write_indices) {
         text += std::format("    indices[params.indices_first + slot] = item_index(unit * UNIT_ITEMS + {}u, range);\n", k);
       }
       text += "    slot++;\n  }\n";
+    }
+    text +=
+        "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+        "              workgroup: Workgroup) {\n"
+        "  let step = unit_step(workgroup);\n  let first = prefix.tile + prefix.subgroup;\n";
+    for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+      text += std::format("  store_marked(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), range);\n", k,
+                          mask_of(k));
     }
     builder.generated("store", text + "}\n");
     return;
@@ -86,12 +118,12 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
   if (sink.write_items) text += "var<workgroup> staged_items: array<RawItem, STAGE + WORKGROUP_SIZE>;\n";
   if (sink.write_indices) text += "var<workgroup> staged_indices: array<u32, STAGE + WORKGROUP_SIZE>;\n";
   text +=
-      "fn stage_unit(u: Unit, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = first;\n";
+      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = first;\n";
   for (std::uint32_t k = 0; k < count; ++k) {
     // Slots before the window wrap to huge numbers and fail the test, too.
-    text += std::format("  let kept{0} = (u.mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n", k,
+    text += std::format("  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n", k,
                         1u << k);
-    if (sink.write_items) text += std::format("  staged_items[to{}] = {};\n", k, items.item("u.items", k));
+    if (sink.write_items) text += std::format("  staged_items[to{}] = {};\n", k, items.item("items", k));
     if (sink.write_indices) text += std::format("  staged_indices[to{0}] = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
     if (k + 1 < count) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
@@ -105,7 +137,8 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
       "  for (var done = 0u; done < count; done += STAGE) {\n"
       "    let first = prefix.subgroup - done;\n";
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-    text += std::format("    stage_unit(tile.u{0}, unit + {0}u * step, first + rows.r{0}, spare, range);\n", k);
+    text += std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
+                        k, mask_of(k));
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
@@ -118,34 +151,81 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
                                        (sink.write_items && sink.write_indices ? 2 : 1));
 }
 
-std::string packed_count_rows(std::uint32_t rows, const DeviceTraits& traits) {
-  // A row has up to 4 items a lane: 8 bits hold a row of subgroups of up to 63 lanes.
-  const bool is_narrow = traits.emulated_subgroup_size != 0 || (traits.subgroup_max_size != 0 && traits.subgroup_max_size <= 32);
-  const std::uint32_t bits = is_narrow ? 8 : 16;
-  const std::uint32_t per_word = 32 / bits;
-  const std::uint32_t mask = (1u << bits) - 1;
-  std::string text =
+std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits) {
+  const std::uint32_t mask_words = (rows + 7) / 8;
+  std::string text = "struct Tile {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: RawUnit,\n", k);
+  for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n";
+  for (const bool full : {true, false}) {
+    text += full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
+    const std::string_view indent = full ? "    " : "  ";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += full ? std::format("{0}let l{1} = load_unit(unit + {1}u * step, range);\n", indent, k)
+                   : std::format("{0}let l{1} = load_edge_unit(unit + {1}u * step, ends, range);\n", indent, k);
+    }
+    std::string list;
+    for (std::uint32_t k = 0; k < rows; ++k) list += std::format("l{}.items, ", k);
+    for (std::uint32_t w = 0; w < mask_words; ++w) {
+      std::string mask;
+      for (std::uint32_t k = 8 * w; k < std::min(rows, 8 * w + 8); ++k) {
+        mask += std::format("{}({}_unit(l{}, unit + {}u * step, range).mask << {}u)", mask.empty() ? "" : " |\n      ",
+                            full ? "import" : "import_edge", k, k, 4 * (k % 8));
+      }
+      list += mask + ", ";
+    }
+    text += std::format("{}return Tile({});\n{}", indent, list, full ? "  }\n" : "}\n");
+  }
+  const PackedCounts counts(rows, traits);
+  if (!lanes) {
+    text += "struct Rows {\n";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: u32,\n", k);
+    text += "}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  return Rows(";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("{}countOneBits({})", k == 0 ? "" : ", ", mask_of(k));
+    text += ");\n}\nfn fold_rows(rows: Rows) -> Accumulator {\n  return ";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("{}rows.r{}", k == 0 ? "" : " + ", k);
+    text += ";\n}\n";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("fn row_before{0}(rows: Rows) -> u32 {{ return rows.r{0}; }}\n", k);
+    }
+    return text;
+  }
+  // r: counts, then the counts in the lanes before; t: those of whole rows, after the scan.
+  text += "struct Rows {\n";
+  for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
+  text += "}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  return Rows(";
+  for (std::uint32_t w = 0; w < counts.words(); ++w) {
+    std::string packed;
+    for (std::uint32_t k = w * counts.per_word(); k < std::min(rows, (w + 1) * counts.per_word()); ++k) {
+      packed += std::format("{}(countOneBits({}) << {}u)", packed.empty() ? "" : " | ", mask_of(k),
+                            counts.bits * (k % counts.per_word()));
+    }
+    text += std::format("{}{}, 0u", w == 0 ? "" : ", ", packed);
+  }
+  const auto sum = [&](std::string_view word) {
+    std::string all;
+    for (std::uint32_t k = 0; k < rows; ++k) all += std::format("{}{}", k == 0 ? "" : " + ", counts.field(word, k));
+    return all;
+  };
+  text += std::format(");\n}}\nfn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", sum("rows.r"));
+  // The count before row k in its subgroup.
+  std::string before;
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format("fn row_before{}(rows: Rows) -> u32 {{ return {}{}; }}\n", k, before, counts.field("rows.r", k));
+    before += counts.field("rows.t", k) + " + ";
+  }
+  text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
-  const std::uint32_t words = (rows + per_word - 1) / per_word;
-  for (std::uint32_t w = 0; w < words; ++w) {
-    std::string packed;
-    for (std::uint32_t k = w * per_word; k < std::min(rows, (w + 1) * per_word); ++k) {
-      packed += std::format("{}(rows.r{} << {}u)", packed.empty() ? "" : " | ", k, bits * (k % per_word));
-    }
-    text += std::format(
-        "  let c{0} = {1};\n  let e{0} = subgroup_exclusive(c{0}, thread, workgroup);\n"
-        "  let t{0} = subgroup_pick(e{0} + c{0}, last, thread);\n",
-        w, packed);
-  }
-  const auto field = [&](char word, std::uint32_t k) {
-    return std::format("(({}{} >> {}u) & {}u)", word, k / per_word, bits * (k % per_word), mask);
-  };
-  text += "  let b0 = 0u;\n";
-  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let b{} = b{} + {};\n", k + 1, k, field('t', k));
   std::string list;
-  for (std::uint32_t k = 0; k < rows; ++k) list += std::format("{}b{} + {}", k == 0 ? "" : ", ", k, field('e', k));
-  return text + std::format("  return ScannedRows(Rows({}), b{});\n}}\n", list, rows);
+  for (std::uint32_t w = 0; w < counts.words(); ++w) {
+    text += std::format(
+        "  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n"
+        "  let t{0} = subgroup_pick(e{0} + rows.r{0}, last, thread);\n",
+        w);
+    list += std::format("{}e{}, t{}", w == 0 ? "" : ", ", w, w);
+  }
+  return text + std::format("  return ScannedRows(Rows({}), {});\n}}\n", list, sum("t"));
 }
 
 void add_count_types(KernelBuilder& builder) {

@@ -36,8 +36,8 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
 void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink,
                      const ScanTuning& tuning);
 
-// scan_rows() of counts of at most 4 a lane, several rows in one word.
-std::string packed_count_rows(std::uint32_t rows, const DeviceTraits& traits);
+// Tile, load_tile(), Rows, ... of marked units whose masks and counts lie packed in few registers.
+std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);
 
 // Counts: Accumulator u32 with sums.
 void add_count_types(KernelBuilder& builder);

@@ -1,94 +1,25 @@
-// tile_single_pass: one pass over one row. Workgroups take tiles by a ticket, publish the fold of their tile, look back
-// at those before (tile_look_back.*), then store.
-// Sources: Merrill and Garland 2016 (decoupled look-back); Smith, Levien and Owens 2025 (decoupled fallback).
-//
-// No order between memory locations is relied on (WGSL atomics are relaxed): a record is up to 8 words; each holds 16 bits
-// of the value beside the number of this run and a flag, and a record counts when all its words show the same.
-// A thread that publishes in place of a stalled owner uses a flag of its own, since its sum may be rounded otherwise,
-// and atomicMax, so that it never takes back what the owner wrote.
-//
-// The word of the ticket holds the run, too: the last ticket starts the next run. Run numbers come again after 16383
-// runs; until then each run clears a few records that it does not use, so that none is left from the last time.
-//
-// Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
-// Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
-//                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), store_tile (generated or
-//                tile_compact.*), store_total (tile_total.*), publish, read_record, tile_of_ticket (generated)
-@group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
-
-const TICKET_BITS = 18u;  // and 14 for the run
-const LAST_RUN = 16382u;
-const STATE_RECORDS = 8u;
-const RECORD_WORDS = 8u;
-const SWEEPS = 8192u;  // runs that clear all unused records
-
-const FLAG_MISSING = 0u;
-const FLAG_LENT_TOTAL = 1u;  // of the tile, computed by another workgroup
-const FLAG_TOTAL = 2u;       // of the tile
-const FLAG_PREFIX = 3u;      // of the tile and everything before it
-
-struct Record {
-  value: Accumulator,
-  flag: u32,
-}
-
-var<workgroup> shared_start: vec2u;
-
-// Tests, and the self-test of contexts: tiles that are never published, as if their workgroups stalled. A parameter, so
-// that the kernel under test is the one in use.
-fn is_hidden(tile: u32) -> bool {
-  let every = max(params.hidden_tiles, 1u);
-  return params.hidden_tiles != 0u && tile % every == 1u % every;
-}
-
-// Clears this run's share of the records at and after `tile_count`.
-fn sweep_records(run_number: u32, tile_count: u32, thread: Thread) {
-  let records = (arrayLength(&state) - STATE_RECORDS) / RECORD_WORDS;
-  let share = records / SWEEPS + 1u;
-  let first = run_number % SWEEPS * share;
-  for (var word = thread.index; word < share * RECORD_WORDS; word += WORKGROUP_SIZE) {
-    let record = first + word / RECORD_WORDS;
-    if (record >= tile_count && record < records) {
-      atomicStore(&state[STATE_RECORDS + first * RECORD_WORDS + word], 0u);
-    }
-  }
-}
+// tile_single_pass: tiles are taken by ticket, so that whoever waits waits for workgroups that have started.
+var<workgroup> shared_start: vec3u;
 
 fn run(workgroup: Workgroup, thread: Thread) {
   if (thread.index == 0u) {
-    shared_start = vec2u(atomicAdd(&state[0], 1u), row_length());
+    shared_start = vec3u(take_ticket(), row_length());
   }
   let start = workgroupUniformLoad(&shared_start);
-  let ticket = start.x & ((1u << TICKET_BITS) - 1u);
-  let run_number = start.x >> TICKET_BITS;
-  let tag = (run_number + 1u) << 18u;
-  let range = row_range(0u, start.y);
+  let range = row_range(0u, start.z);
   let tile_count = count_tiles(range);
-  if (ticket == 0u) { sweep_records(run_number, tile_count, thread); }
-  if (thread.index == 0u && ticket == params.workgroup_count - 1u) {
-    atomicStore(&state[0], select(run_number + 1u, 0u, run_number == LAST_RUN) << TICKET_BITS);
-  }
-  if (ticket >= tile_count) {
-    if (ticket == 0u && thread.index == 0u) {
+  if (start.y == 0u) { sweep_records(start.x, tile_count, thread); }
+  if (start.y >= tile_count) {
+    if (start.y == 0u && thread.index == 0u) {
       store_total(0u, initial(), range);
     }
     return;
   }
-  let tile = tile_of_ticket(ticket, tile_count);
+  let tile = tile_of_ticket(start.y, tile_count);
   let first = range.origin + tile * TILE_ITEMS;
   let is_full = is_whole_tile(first, range);
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
   let step = unit_step(workgroup);
   let units = load_tile(unit, step, is_full, range);
-  let rows = tile_rows(units, unit, step, range);
-  let total = total_tile(rows, thread, workgroup);
-  if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
-    publish(tile, total.total, tag | (FLAG_TOTAL << 16u));
-  }
-  let scanned = scan_tile(rows, total, thread, workgroup);
-  let before = look_back(tile, total.total, tag, range, thread, workgroup);
-  store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);
-  if (tile == tile_count - 1u && thread.index == 0u) {
-    store_total(0u, combine(before, total.total), range);
-  }
+  finish_tile(units, tile, tile_count, tag_of_run(start.x), unit, step, is_full, range, thread, workgroup);
 }

@@ -20,9 +20,10 @@ std::string to_string(ScanPath path) {
 
 std::string to_string(const ScanTuning& tuning) {
   return std::format(
-      "{} threads x {} {}{}, path {}, at most {} workgroups, one workgroup up to {} items, {} polls",
+      "{} threads x {} {}{}, path {}{}, at most {} workgroups, one workgroup up to {} items, {} polls",
       tuning.workgroup_size, tuning.rows, tuning.use_vectors ? "vectors" : "items",
-      tuning.use_subgroups ? "" : ", no subgroups", to_string(tuning.path), tuning.max_workgroups,
+      tuning.use_subgroups ? "" : ", no subgroups", to_string(tuning.path), tuning.in_order ? " in order" : "",
+      tuning.max_workgroups,
       tuning.one_workgroup_items, tuning.poll_rounds);
 }
 
@@ -38,6 +39,8 @@ ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint64_t item_count
     tuning.rows = std::min(tuning.rows, 2u);
     tuning.max_workgroups = 64;
   }
+  // Seen to start workgroups in order.
+  tuning.in_order = traits.adapter_vendor == "nvidia";
   return tuning;
 }
 

@@ -28,7 +28,7 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
   program.needs_f16 = shape.input.scalar == Scalar::f16;
   program.halo = 1;
   program.late_publish = true;
-  program.packed_rows = packed_count_rows(tuning.rows, traits);
+  program.own_tile = [tuning, &traits](bool lanes) { return marked_tile(tuning.rows, lanes, traits); };
   program.params = {"output_first", "indices_first", "count_out_first"};
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
@@ -50,7 +50,7 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
   const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
   const SelectSink sink =
       choose_select_sink(items, true, shape.write_indices, tuning, traits, in_memory ? scan_bytes : 1024);
-  program.has_own_store_tile = sink.stage_per_thread != 0;
+  program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, "sum", 0, traits); };
   return program;
