@@ -53,6 +53,11 @@ struct ScanTuning {
 [[nodiscard]] ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint64_t item_count,
                                             const DeviceTraits& traits);
 
+/// The same for the primitives that mark items (select, partition, unique, run length): up to 8 rows, 4 bits each to a
+/// word.
+[[nodiscard]] ScanTuning select_marking_tuning(std::uint32_t item_bytes, std::uint64_t item_count,
+                                               const DeviceTraits& traits);
+
 /// Byte offsets of the views that a plan will be recorded with. Only their remainders modulo 256 matter: they decide
 /// whether items can be moved in vectors. Recording with other remainders is refused.
 struct ScanOffsets {

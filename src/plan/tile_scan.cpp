@@ -225,7 +225,9 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
 }
 
 // The functions that take a tile apart: text, because compilers do not keep arrays in registers across a loop.
-std::string tile_functions(const TileProgram& program, LanePath path, std::uint32_t rows, Role role) {
+std::string tile_functions(const TileProgram& program, LanePath path, const ScanTuning& tuning,
+                           const DeviceTraits& traits, Role role) {
+  const std::uint32_t rows = tuning.rows;
   const bool lanes = path != LanePath::workgroup;
   std::string text = program.own_tile ? program.own_tile(lanes) : default_tile(program, rows);
   const bool has_own_scan = program.own_tile && lanes;
@@ -238,7 +240,9 @@ std::string tile_functions(const TileProgram& program, LanePath path, std::uint3
                         }));
   } else {
     text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
-    if (!has_own_scan) {
+    if (path == LanePath::shuffle && program.lane_scan) {
+      text += program.lane_scan(tuning, traits);
+    } else if (!has_own_scan) {
       text +=
           "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
           "  let last = workgroup.subgroup_size - 1u;\n";
@@ -511,7 +515,7 @@ class TilePlanner {
     const bool commutative = program.accumulator.commutative;
     if (const Status ok = program.add_units(builder, stores); !ok) return ok;
     builder.part("tile_prefix.wgsl");
-    builder.generated("tile", tile_functions(program, path, tuning_.rows, variant.role));
+    builder.generated("tile", tile_functions(program, path, tuning_, traits_, variant.role));
     if (path == LanePath::workgroup) {
       builder.part("tile_scan.workgroup.wgsl");
     } else {

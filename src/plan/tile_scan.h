@@ -83,6 +83,8 @@ struct TileProgram {
   // store_total(); nothing without. Where there are no items, the kernel has no sink.
   std::function<void(KernelBuilder&, bool has_items)> add_total = {};
   bool late_publish = false;  // the rows are scanned before the total is known
+  // Instead of the frame's scan_rows() where whole subgroups scan: with ballots.
+  std::function<std::string(const ScanTuning& tuning, const DeviceTraits& traits)> lane_scan = {};
   // Instead of the frame's: Tile, load_tile(), Rows, tile_rows(), fold_rows(); where lanes scan, scan_rows(), too.
   std::function<std::string(bool lanes)> own_tile = {};
   std::uint32_t store_bytes_read = 0;  // an item, in the storing pass

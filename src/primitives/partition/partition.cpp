@@ -16,7 +16,7 @@ Status record_partition(Context& context, RecordTarget target, const PartitionSh
                              Argument{"item_count", buffers.item_count}};
   return record_planned(context, target, shape, hash,
                         tuning ? *tuning
-                               : select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
                         plan_partition, buffers.input, buffers.output, arguments);
 }
 

@@ -84,10 +84,15 @@ void add_sink(KernelBuilder& builder, const PartitionShape& shape, const TileIte
           "  before += select(0u, 1u, first{0});\n",
           k, 1u << k);
     }
-    text += std::format(
-        "  if (is_full || (p{0} >= range.begin && p{0} < range.end)) {{ output[params.output_first + slot{0}] = {1}; }}\n", k,
-        items.item("u.items", k));
   }
+  std::string all;
+  std::string guarded;
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    const std::string store = std::format("output[params.output_first + slot{0}] = {1};", k, items.item("u.items", k));
+    all += std::format("    {}\n", store);
+    guarded += std::format("  if (p{0} >= range.begin && p{0} < range.end) {{ {1} }}\n", k, store);
+  }
+  text += std::format("  if (is_full) {{\n{}    return;\n  }}\n{}", all, guarded);
   builder.generated("store", text + "}\n");
 }
 
@@ -148,7 +153,7 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
   if (shape.second && (shape.first.flags || shape.second->flags || shape.second->expression.empty())) {
     return refuse("A partition into three parts needs two expressions.");
   }
-  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
   PlanBuilder plan("partition", traits);
   plan.note(std::format("{} parts of {} items", shape.second ? 3 : 2, shape.input.name));
   plan.least_bytes(count * stride * 2);

@@ -126,6 +126,9 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
+  program.lane_scan = [&problem](const ScanTuning& tuning, const DeviceTraits& traits) {
+    return segmented_lane_scan(problem.is_custom(), tuning, traits);
+  };
   program.add_types = [&problem](KernelBuilder& builder) {
     add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
     builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
@@ -144,7 +147,10 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
 }  // namespace
 
 ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
-  return select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
+  ScanTuning tuning =
+      select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
+  tuning.rows = std::min(tuning.rows, 8u);
+  return tuning;
 }
 
 Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTraits& traits,

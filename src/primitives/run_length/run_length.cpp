@@ -15,7 +15,7 @@ Status record_run_length(Context& context, RecordTarget target, const RunLengthS
                              Argument{"count", buffers.count},     Argument{"item_count", buffers.item_count}};
   return record_planned(context, target, shape, hash,
                         tuning ? *tuning
-                               : select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
                         plan_run_length, buffers.input, buffers.values, arguments);
 }
 

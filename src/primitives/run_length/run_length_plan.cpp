@@ -5,6 +5,7 @@
 
 #include "plan/plan_builder.h"
 #include "plan/tile_runs.h"
+#include "plan/tile_segments.h"
 #include "plan/tile_select.h"
 #include "upsweep/runs.h"
 
@@ -84,6 +85,29 @@ void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
                                 shape.only_repeated ? " && end > runs.y" : ""));
 }
 
+// The last head before a lane is that of one lane, which a ballot names.
+std::string lane_scan(const ScanTuning& tuning, const DeviceTraits& traits) {
+  const std::uint32_t rows = tuning.rows;
+  std::string text = start_lane_function(traits);
+  text +=
+      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+      "  let last = workgroup.subgroup_size - 1u;\n  let left = max(thread.lane, 1u) - 1u;\n";
+  text += packed_count_scan(rows, traits, "x");
+  std::string list;
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    // Lanes up to the left one that have no head give 0, as lane 0 does then.
+    text += std::format(
+        "  let h{0} = subgroupBallot(rows.r{0}.y != 0u);\n"
+        "  let b{0} = subgroupShuffle(rows.r{0}.y, start_lane(h{0}, left));\n"
+        "  let e{0} = vec2u(c{0}, select(0u, b{0}, thread.lane > 0u));\n"
+        "  let w{0} = vec2u(n{0}, subgroupShuffle(rows.r{0}.y, start_lane(h{0}, last)));\n",
+        k);
+    text += k == 0 ? "  let t0 = w0;\n" : std::format("  let t{0} = combine(t{1}, w{0});\n", k, k - 1);
+    list += k == 0 ? std::string("e0") : std::format(", combine(t{}, e{})", k - 1, k);
+  }
+  return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list, rows - 1);
+}
+
 TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool vectors) {
   TileProgram program;
   program.name = "run_length";
@@ -103,6 +127,8 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool v
       {.variable = "run_offsets", .slot = slots.offsets, .first_field = "offsets_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
+  program.late_publish = true;
+  program.lane_scan = lane_scan;
   program.add_types = [](KernelBuilder& builder) {
     builder.alias("Accumulator", "vec2u");
     builder.generated("runs",
@@ -142,7 +168,7 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
   if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
-  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
   PlanBuilder plan("run_length", traits);
   plan.note(std::format("runs of {} items{}", shape.input.name, shape.only_repeated ? ", repeated ones only" : ""));
   plan.least_bytes(count * stride);

@@ -285,7 +285,12 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
       };
     }
   }
-  TileItems items{.type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
+  if (problem.is_segmented) {
+    program.lane_scan = [&problem](const ScanTuning& tuning, const DeviceTraits& traits) {
+      return segmented_lane_scan(problem.is_custom(), tuning, traits);
+    };
+  }
+  const TileItems items{.type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
   program.add_types = [&problem](KernelBuilder& builder) { add_types(builder, problem); };
   program.add_units = [&problem, items](KernelBuilder& builder, bool is_store_pass) {
     TileItems own = items;
@@ -331,8 +336,11 @@ Status check_shape(const ScanShape& shape, const ElementType& value) {
 ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits) {
   const std::uint64_t items = shape.segments.kind == Kind::rows ? shape.segments.row_count.max * shape.segments.row_length
                                                                 : shape.item_count.max;
-  return select_scan_tuning(std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items,
-                            traits);
+  ScanTuning tuning = select_scan_tuning(
+      std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items, traits);
+  // Heads take registers: more rows spill (H200, 2026-11-30, u32 by u32 keys at 2^26: 332 us with 6, 400 with 8).
+  if (shape.segments.kind != Kind::whole) tuning.rows = std::min(tuning.rows, 6u);
+  return tuning;
 }
 
 Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,

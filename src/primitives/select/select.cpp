@@ -17,7 +17,7 @@ Status record_select(Context& context, RecordTarget target, const SelectShape& s
                              Argument{"dispatch_arguments", buffers.dispatch_arguments}};
   return record_planned(context, target, shape, hash,
                         tuning ? *tuning
-                               : select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
                         plan_select, buffers.input, buffers.output, arguments);
 }
 

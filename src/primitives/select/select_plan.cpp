@@ -105,7 +105,7 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
   if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   if (!shape.predicate.flags && shape.predicate.expression.empty()) return refuse("A selection needs a predicate or flags.");
   if (shape.dispatch_threads && *shape.dispatch_threads == 0) return refuse("A workgroup of 0 threads cannot be dispatched.");
-  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
   PlanBuilder plan("select", traits);
   plan.note(std::format("selection of {} items by {}", shape.input.name,
                         shape.predicate.flags ? "flags" : shape.predicate.expression));

@@ -15,7 +15,7 @@ Status record_unique(Context& context, RecordTarget target, const UniqueShape& s
                              Argument{"item_count", buffers.item_count}};
   return record_planned(context, target, shape, hash,
                         tuning ? *tuning
-                               : select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
                         plan_unique, buffers.input, buffers.output, arguments);
 }
 

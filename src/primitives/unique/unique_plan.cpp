@@ -70,7 +70,7 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
-  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
   PlanBuilder plan("unique", traits);
   plan.note(std::format("first items of the runs of {} items", shape.input.name));
   plan.least_bytes(count * stride);
