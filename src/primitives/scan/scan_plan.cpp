@@ -110,6 +110,11 @@ Result<std::string> head_function(const Problem& problem, KernelBuilder& builder
                     test);
 }
 
+// Item k of a Unit u as an accumulator.
+std::string item_sum(const Problem& problem, std::uint32_t k) {
+  return problem.is_segmented ? std::format("Accumulator(u.v{0}, (u.heads >> {0}u) & 1u)", k) : std::format("u.v{}", k);
+}
+
 Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& items) {
   const std::uint32_t count = items.unit_items;
   builder.caller_text("transform", problem.shape.transform.wgsl);
@@ -122,8 +127,10 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   text += *heads;
   const bool segmented = problem.is_segmented;
   text += std::format("struct Loaded {{\n  items: RawUnit,\n{}}}\nstruct Unit {{\n", segmented ? "  heads: u32,\n" : "");
-  for (std::uint32_t k = 0; k < count; ++k) text += std::format("  v{}: Accumulator,\n", k);
-  text += "}\n";
+  // Of segmented scans the heads are bits: an accumulator an item would take twice the registers.
+  const std::string_view member = segmented ? "InnerAccumulator" : "Accumulator";
+  for (std::uint32_t k = 0; k < count; ++k) text += std::format("  v{}: {},\n", k, member);
+  text += segmented ? "  heads: u32,\n}\n" : "}\n";
   if (segmented) {
     text += init_functions(problem, builder, "start_value");
     if (!problem.shape.init) text += "fn start_value() -> InnerAccumulator { return no_value(); }\n";
@@ -134,13 +141,11 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
           1u << k, k);
     }
     text += "  return mask;\n}\n";
-    const std::string start = problem.shape.init ? "combine_values(start_value(), value)" : "value";
+    const std::string start = problem.shape.init ? "  if (is_head) { return combine_values(start_value(), value); }\n" : "";
     text += std::format(
-        "fn item_at(raw: RawItem, position: u32, range: Range, is_head: bool) -> Accumulator {{\n"
+        "fn item_at(raw: RawItem, position: u32, range: Range, is_head: bool) -> InnerAccumulator {{\n"
         "  let index = item_index(position, range){};\n"
-        "  let value = import_value(transform(item_value(raw), index), index);\n"
-        "  if (is_head) {{ return Accumulator({}, 1u); }}\n"
-        "  return Accumulator(value, 0u);\n}}\n",
+        "  let value = import_value(transform(item_value(raw), index), index);\n{}  return value;\n}}\n",
         problem.shape.segments.kind == Kind::rows ? " % SEGMENT_ITEMS" : "", start);
   } else {
     text +=
@@ -156,23 +161,35 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   text += std::format("fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n", mask);
   std::string imported;
   std::string edges;
-  std::string total;
+  std::string inside;
+  std::vector<std::string> terms;
   for (std::uint32_t k = 0; k < count; ++k) {
     imported += std::format("{}{}", k == 0 ? "" : ", ", item(k, "loaded"));
     edges += std::format("{}keep({}, unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", item(k, "loaded"), k);
+    inside += std::format("{}select(0u, {}u, is_inside(unit * UNIT_ITEMS + {}u, range))", k == 0 ? "" : " | ", 1u << k, k);
+    terms.push_back(item_sum(problem, k));
   }
-  total = count == 1   ? "u.v0"
-          : count == 2 ? "combine(u.v0, u.v1)"
-                       : "combine(combine(u.v0, u.v1), combine(u.v2, u.v3))";
+  const std::string total = count == 1   ? terms[0]
+                            : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
+                                         : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1],
+                                                       terms[2], terms[3]);
+  const std::string keep_value = !segmented ? "choose(identity(), value, is_inside(position, range))"
+                                 : words_of_type(problem.op.accumulator) != 0
+                                     ? "select(no_value(), value, is_inside(position, range))"
+                                     : "";
   text += std::format(
-      "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({});\n}}\n"
-      "fn keep(value: Accumulator, position: u32, range: Range) -> Accumulator {{\n"
-      "  return choose(identity(), value, position >= range.begin && position < range.end);\n}}\n"
+      "fn is_inside(position: u32, range: Range) -> bool {{ return (position >= range.begin) & (position < range.end); }}\n"
+      "fn keep(value: {0}, position: u32, range: Range) -> {0} {{\n{1}}}\n"
+      "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({2}{5});\n}}\n"
       "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-      "  return Loaded(load_edge_items(unit, ends, range){});\n}}\n"
-      "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({});\n}}\n"
-      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {}; }}\n",
-      imported, mask, edges, total);
+      "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
+      "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({4}{6});\n}}\n"
+      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {7}; }}\n",
+      member,
+      keep_value.empty() ? "  if (is_inside(position, range)) { return value; }\n  return no_value();\n"
+                         : std::format("  return {};\n", keep_value),
+      imported, mask, edges, segmented ? ", loaded.heads" : "",
+      segmented ? std::format(", loaded.heads & ({})", inside) : "", total);
   builder.generated("units", text);
   return {};
 }
@@ -212,11 +229,11 @@ void add_sink(KernelBuilder& builder, const Problem& problem, const TileItems& i
   for (std::uint32_t k = 0; k < count; ++k) {
     // The last sum of an exclusive scan is of no use.
     if (shape.kind == ScanKind::inclusive || k + 1 < count) {
-      text += std::format("  let a{0} = combine({1}, u.v{0});\n", k, before);
+      text += std::format("  let a{} = combine({}, {});\n", k, before, item_sum(problem, k));
     }
     std::string scanned = shape.kind == ScanKind::inclusive ? std::format("a{}", k) : before;
     if (shape.kind == ScanKind::exclusive && problem.is_segmented) {
-      scanned = std::format("choose({}, Accumulator(start_value(), 0u), u.v{}.heads != 0u)", before, k);
+      scanned = std::format("choose({}, Accumulator(start_value(), 0u), (u.heads & {}u) != 0u)", before, 1u << k);
     }
     values += std::format("stored({}, item_index(unit * UNIT_ITEMS + {}u, range){}), ", scanned, k, modulo);
     before = std::format("a{}", k);
