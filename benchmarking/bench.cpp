@@ -2,13 +2,16 @@
 #include "benchmarking/bench.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <format>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <ostream>
 
-#include "benchmarking/reduce_bench.h"
+#include "benchmarking/bench_families.h"
 #include "benchmarking/session.h"
 
 namespace upsweep::bench {
@@ -32,40 +35,87 @@ std::vector<std::uint64_t> default_items(const BenchOptions& options, const Devi
   return items;
 }
 
-Result<ReduceBench> read_options(const BenchOptions& options, const DeviceTraits& traits) {
-  const bool ladder = options.ladder || options.quick;
-  const std::vector<std::string> known = bench_names();
-  for (const std::string& name : options.names) {
-    if (std::ranges::find(known, name) == known.end()) {
-      return refuse(std::format("There is no benchmark of {}; there is reduce.", name));
+struct Family {
+  std::string_view name;
+  Result<LibraryBenches> (*benches)(const BenchRequest&);
+  Result<Ladders> (*ladders)(const BenchRequest&);  // null: it has none
+};
+// One line a primitive.
+constexpr std::array families{
+    Family{"reduce", reduce_benches, reduce_ladders},  Family{"scan", scan_benches, scan_ladders},
+    Family{"select", select_benches, nullptr},         Family{"unique", unique_benches, nullptr},
+    Family{"run_length", run_length_benches, nullptr}, Family{"reduce_by_key", reduce_by_key_benches, nullptr},
+};
+
+struct Chosen {
+  LibraryBenches benches;
+  Ladders ladders;
+  std::vector<std::uint64_t> items;
+
+  [[nodiscard]] std::vector<std::uint64_t> word_counts() const {
+    std::vector<std::uint64_t> words;
+    for (const std::uint64_t item_count : items) {
+      for (const auto& bench : benches) words.push_back(bench->words_of(item_count));
+      for (const auto& ladder : ladders) words.push_back(ladder->library().words_of(item_count));
     }
+    return words;
+  }
+};
+
+template <typename Made>
+void append(std::vector<Made>& all, std::vector<Made>&& made) {
+  all.insert(all.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& traits) {
+  const bool ladder = options.ladder || options.quick;
+  const std::vector<std::string> known = ladder ? ladder_names() : bench_names();
+  for (const std::string& name : options.names) {
+    if (std::ranges::contains(known, name)) continue;
+    return refuse(
+        std::format("There is no {} of {}; there are: {}.", ladder ? "ladder" : "benchmark", name, listed(known)));
   }
   if (options.samples == 0) return refuse("A benchmark needs at least one sample.");
-  ReduceBench bench;
-  auto combine = operator_from_name(options.operation.empty() ? "sum" : options.operation);
-  if (!combine) return std::unexpected(combine.error());
-  bench.combine = std::move(*combine);
-  if (ladder && bench.combine != BinaryOperator::sum()) {
-    return refuse(std::format("The ladder shows sums, not {}.", options.operation));
-  }
-  std::vector<std::string> types = options.types;
-  if (types.empty()) types = ladder ? std::vector<std::string>{"u32"} : std::vector<std::string>{"u32", "f32"};
-  for (const std::string& name : types) {
+  BenchRequest request{.operation = options.operation, .types = {}, .tuning = options.tuning};
+  for (const std::string& name : options.types) {
     const auto type = element_type_from_name(name);
     if (!type) return std::unexpected(type.error());
-    if (const auto checkable = RunningReference::create(bench.combine, *type); !checkable) {
-      return std::unexpected(checkable.error());
-    }
-    if (ladder && *type == ElementType::i32()) return refuse("The ladder shows u32 and f32, not i32.");
-    bench.types.push_back(*type);
+    request.types.push_back(*type);
   }
-  bench.items = options.items.empty() ? default_items(options, traits) : options.items;
-  for (const std::uint64_t item_count : bench.items) {
+  Chosen chosen;
+  std::optional<Error> refused;
+  for (const Family& family : families) {
+    const bool is_named = std::ranges::contains(options.names, family.name);
+    if (!options.names.empty() && !is_named) continue;
+    if (ladder && family.ladders == nullptr) continue;
+    Status ok;
+    if (ladder) {
+      auto made = family.ladders(request);
+      if (made) append(chosen.ladders, std::move(*made));
+      if (!made) ok = std::unexpected(made.error());
+    } else {
+      auto made = family.benches(request);
+      if (made) append(chosen.benches, std::move(*made));
+      if (!made) ok = std::unexpected(made.error());
+    }
+    // Who asks for all of them gets those that have the operation and the types.
+    if (!ok && is_named) return std::unexpected(ok.error());
+    if (!ok && !refused) refused = ok.error();
+  }
+  if (chosen.benches.empty() && chosen.ladders.empty()) return std::unexpected(*refused);
+  chosen.items = options.items.empty() ? default_items(options, traits) : options.items;
+  for (const std::uint64_t item_count : chosen.items) {
     if (item_count > most_items) {
-      return refuse(std::format("{} items are more than a reduction takes ({}).", item_count, most_items));
+      return refuse(std::format("{} items are more than a primitive takes ({}).", item_count, most_items));
     }
   }
-  return bench;
+  return chosen;
 }
 
 // Opened before anything is measured, so that a path that cannot be written fails at once; put in place whole.
@@ -104,24 +154,38 @@ class JsonFile {
 
 }  // namespace
 
-std::vector<std::string> bench_names() { return {"reduce"}; }
+std::vector<std::string> bench_names() {
+  std::vector<std::string> names;
+  names.reserve(families.size());
+  for (const Family& family : families) names.emplace_back(family.name);
+  return names;
+}
+
+std::vector<std::string> ladder_names() {
+  std::vector<std::string> names;
+  for (const Family& family : families) {
+    if (family.ladders != nullptr) names.emplace_back(family.name);
+  }
+  return names;
+}
 
 Status run_bench(Context& context, const BenchOptions& options, std::ostream& table, std::ostream& progress) {
-  const auto bench = read_options(options, context.traits());
-  if (!bench) return std::unexpected(bench.error());
+  const auto chosen = read_options(options, context.traits());
+  if (!chosen) return std::unexpected(chosen.error());
   JsonFile json(options.json_path);
   if (const Status ok = json.check(); !ok) return ok;
-  const auto session = Session::open(context, options, bench->items, progress);
+  const auto session = Session::open(context, options, chosen->word_counts(), progress);
   if (!session) return std::unexpected(session.error());
 
   Report& report = (*session)->report();
   print_header(table, report);
-  if (options.ladder || options.quick) {
-    if (const Status ok = run_reduce_ladder(**session, *bench, table); !ok) return ok;
-  } else {
-    if (const Status ok = run_reduce_sizes(**session, *bench); !ok) return ok;
-    print_sizes(table, report);
+  for (const auto& ladder : chosen->ladders) {
+    if (const Status ok = run_ladder(**session, *ladder, chosen->items, table); !ok) return ok;
   }
+  for (const auto& bench : chosen->benches) {
+    if (const Status ok = run_sizes(**session, *bench, chosen->items); !ok) return ok;
+  }
+  if (!chosen->benches.empty()) print_sizes(table, report);
   print_pipelines(table, report);
   table.flush();
   if (const Status ok = json.write(to_json(report)); !ok) return ok;

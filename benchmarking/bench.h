@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "upsweep/context.h"
-#include "upsweep/reduce.h"
 #include "upsweep/status.h"
 
 namespace upsweep::bench {
@@ -19,11 +17,11 @@ struct BenchOptions {
   bool ladder = false;               ///< The steps of the optimisation ladder instead of the library's choice alone.
   bool quick = false;                ///< The ladder at one size that suits the adapter.
   std::vector<std::uint64_t> items;  ///< Empty: 2^10 to 2^28 (CPU adapters 2^24); three of them for the ladder.
-  std::vector<std::string> types;    ///< u32, i32, f32. Empty: u32 for the ladder, else u32 and f32.
-  std::string operation;             ///< An operator's name; empty: sum. The ladder sums only.
+  std::vector<std::string> types;    ///< u32, i32, f32, u64. Empty: those that the peers have; u32 for the ladder.
+  std::string operation;             ///< reduce: an operator's name; scan: exclusive_sum, ... Empty: the usual ones.
   std::uint32_t samples = 15;        ///< At most; CPU adapters take fewer.
   std::string json_path;             ///< Empty: no file.
-  std::optional<ReduceTuning> tuning;
+  std::vector<std::string> tuning;   ///< Changes of the library's tuning: "knob=value".
 };
 
 /// Runs, prints tables to `table` and one line now and then to `progress`, and writes the JSON file. For exact times
@@ -31,7 +29,8 @@ struct BenchOptions {
 /// was wrong; sizes that do not fit the device are rows without a time.
 Status run_bench(Context& context, const BenchOptions& options, std::ostream& table, std::ostream& progress);
 
-/// The primitives that have a benchmark.
+/// The primitives that have a benchmark, and those of them that have a ladder.
 std::vector<std::string> bench_names();
+std::vector<std::string> ladder_names();
 
 }  // namespace upsweep::bench

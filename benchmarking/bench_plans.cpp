@@ -13,6 +13,8 @@
 namespace upsweep::bench {
 namespace {
 
+constexpr std::uint32_t one_word = 3;  // ONE_WORD of bench_fill.wgsl; the other kinds are those of InputKind
+
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 KernelBuilder kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes = 0) {
@@ -23,32 +25,41 @@ KernelBuilder kernel(std::string_view name, std::uint32_t workgroup_size, std::u
   return builder;
 }
 
+Result<Plan> plan_words(std::uint64_t count, std::uint32_t kind, std::uint32_t word, const DeviceTraits& traits) {
+  const std::uint32_t size = bench_workgroup_size(traits);
+  const auto fill = kernel("bench_fill", size).build();
+  if (!fill) return std::unexpected(fill.error());
+  PlanBuilder plan("bench_fill", traits);
+  const SlotId output = plan.argument("output", count * 4, 4, true);
+  const std::uint64_t window = align_down(traits.max_binding_bytes, traits.offset_alignment) / 4;
+  for (std::uint64_t first = 0; first < count; first += window) {
+    const std::uint64_t item_count = std::min(window, count - first);
+    plan.dispatch({.kernel = *fill,
+                   .workgroup_count = div_ceil(item_count, size),
+                   .bindings = {{"output", output, first * 4, item_count * 4}},
+                   .params = {{"item_count", u32(item_count)},
+                              {"index_base", u32(first)},
+                              {"seed", input_seed},
+                              {"kind", kind},
+                              {"word", word}},
+                   .reason = "makes the input",
+                   .bytes_written = item_count * 4});
+  }
+  return std::move(plan).finish();
+}
+
 }  // namespace
 
 std::uint32_t bench_workgroup_size(const DeviceTraits& traits) {
   return std::min(256u, std::bit_floor(traits.max_workgroup_size));
 }
 
-Result<Plan> plan_fill(std::uint64_t item_count, Scalar scalar, const DeviceTraits& traits) {
-  const std::uint32_t size = bench_workgroup_size(traits);
-  const auto fill = kernel("bench_fill", size).build();
-  if (!fill) return std::unexpected(fill.error());
-  PlanBuilder plan("bench_fill", traits);
-  const SlotId output = plan.argument("output", item_count * 4, 4, true);
-  const std::uint64_t window = align_down(traits.max_binding_bytes, traits.offset_alignment) / 4;
-  for (std::uint64_t first = 0; first < item_count; first += window) {
-    const std::uint64_t count = std::min(window, item_count - first);
-    plan.dispatch({.kernel = *fill,
-                   .workgroup_count = div_ceil(count, size),
-                   .bindings = {{"output", output, first * 4, count * 4}},
-                   .params = {{"item_count", u32(count)},
-                              {"index_base", u32(first)},
-                              {"seed", input_seed},
-                              {"is_float", scalar == Scalar::f32 ? 1u : 0u}},
-                   .reason = "makes the input",
-                   .bytes_written = count * 4});
-  }
-  return std::move(plan).finish();
+Result<Plan> plan_fill(std::uint64_t item_count, InputKind kind, const DeviceTraits& traits) {
+  return plan_words(item_count, static_cast<std::uint32_t>(kind), 0, traits);
+}
+
+Result<Plan> plan_poison(std::uint64_t word_count, std::uint32_t word, const DeviceTraits& traits) {
+  return plan_words(word_count, one_word, word, traits);
 }
 
 Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits) {

@@ -4,15 +4,18 @@
 
 #include <cstdint>
 
+#include "benchmarking/input.h"
 #include "upsweep/device_traits.h"
-#include "upsweep/element.h"
 #include "upsweep/plan.h"
 #include "upsweep/status.h"
 
 namespace upsweep::bench {
 
-// Fills argument `output` with the shared input (input.h).
-Result<Plan> plan_fill(std::uint64_t item_count, Scalar scalar, const DeviceTraits& traits);
+// Fills argument `output` with an input (input.h).
+Result<Plan> plan_fill(std::uint64_t item_count, InputKind kind, const DeviceTraits& traits);
+
+// Fills argument `output` with one word.
+Result<Plan> plan_poison(std::uint64_t word_count, std::uint32_t word, const DeviceTraits& traits);
 
 // Copies `word_count` words (a multiple of 4) of argument `input` to `output` with so many workgroups.
 Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits);

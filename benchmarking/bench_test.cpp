@@ -34,6 +34,10 @@ class BenchGpu : public GpuTest {
 };
 INSTANTIATE_TEST_SUITE_P(, BenchGpu, ::testing::Values(Profile::full, Profile::minimum_limits), profile_name);
 
+// What the primitives do in other profiles is their own tests' concern.
+class BenchOfScansGpu : public BenchGpu {};
+INSTANTIATE_TEST_SUITE_P(, BenchOfScansGpu, ::testing::Values(Profile::full), profile_name);
+
 std::string file_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -42,7 +46,8 @@ std::string file_text(const std::filesystem::path& path) {
 TEST_P(BenchGpu, TheLadderHasEveryStepWithATime) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test.json";
   std::filesystem::remove(path);
-  const Status ok = run_with({.ladder = true, .items = {1000}, .samples = 2, .json_path = path.string()});
+  const Status ok =
+      run_with({.names = {"reduce"}, .ladder = true, .items = {1000}, .samples = 2, .json_path = path.string()});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
   const bool has_subgroups = GetParam() == Profile::full && context().traits().subgroups;
   for (const char* title : {"CPU, one thread", "one atomic per item", "tree, power-of-two stride",
@@ -59,8 +64,56 @@ TEST_P(BenchGpu, TheLadderHasEveryStepWithATime) {
   std::filesystem::remove(path);
 }
 
+TEST_P(BenchOfScansGpu, TheLadderHasEveryStepWithATime) {
+  const Status ok = run_with({.names = {"scan"}, .ladder = true, .items = {3000}, .types = {"f32"}, .samples = 1});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  for (const char* title : {"CPU, one thread", "Blelloch in workgroup memory", "Blelloch, padded", "Kogge-Stone",
+                            "subgroup scan", "subgroup scan, vec4", "reduce, spine, down", "the library, two passes",
+                            "the library, one pass", "the library's choice"}) {
+    EXPECT_THAT(table(), HasSubstr(title));
+  }
+  EXPECT_THAT(table(), HasSubstr("ladder of scan: exclusive_sum of 3000 f32 items"));
+  EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+}
+
+// One run with all of them, so that the rates are measured once.
+TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test_all.json";
+  std::filesystem::remove(path);
+  const Status ok = run_with({.items = {1, 3000}, .samples = 1, .json_path = path.string()});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  const std::string json = file_text(path);
+  for (const char* row :
+       {R"("scan", "operator": "exclusive_sum", "type": "u32")",
+        R"("scan", "operator": "exclusive_sum", "type": "f32")",
+        R"("scan", "operator": "exclusive_sum", "type": "u64")",
+        R"("scan", "operator": "inclusive_sum_by_key", "type": "u32")",
+        R"("select", "operator": "lower_half", "type": "u32")", R"("unique", "operator": "runs_of_4", "type": "u32")",
+        R"("run_length", "operator": "runs_of_4", "type": "u32")",
+        R"("reduce_by_key", "operator": "sum", "type": "u32")"}) {
+    for (const char* method : {"call", "amortised"}) {
+      EXPECT_THAT(json, HasSubstr(std::string(R"({"primitive": )") + row +
+                                  R"(, "step": "library", "items": 3000, "method": ")" + method));
+    }
+  }
+  EXPECT_THAT(json, Not(HasSubstr("\"correct\": false")));
+  std::filesystem::remove(path);
+}
+
+TEST_P(BenchOfScansGpu, TuningsCanBeChanged) {
+  const Status ok = run_with({.names = {"scan"},
+                              .items = {3000},
+                              .types = {"u32"},
+                              .operation = "inclusive_sum",
+                              .samples = 1,
+                              .tuning = {"path=two_pass", "workgroup_size=64", "rows=1", "one_workgroup_items=100"}});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  // Passes of the plan, scratch and the rest: one workgroup would need one.
+  EXPECT_THAT(table(), HasSubstr("scan inclusive_sum  u32    3000       2"));
+}
+
 TEST_P(BenchGpu, SizesOfBothTypesAreTimedInBothWays) {
-  const Status ok = run_with({.items = {0, 1, 1000}, .samples = 2});
+  const Status ok = run_with({.names = {"reduce"}, .items = {0, 1, 1000}, .samples = 2});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
   EXPECT_THAT(table(), HasSubstr("reduce sum  u32    1000"));
   EXPECT_THAT(table(), HasSubstr("reduce sum  f32    1000"));
@@ -68,7 +121,8 @@ TEST_P(BenchGpu, SizesOfBothTypesAreTimedInBothWays) {
 }
 
 TEST_P(BenchGpu, OtherOperatorsAreChecked) {
-  const Status ok = run_with({.items = {777}, .types = {"i32", "f32"}, .operation = "argmax", .samples = 1});
+  const Status ok =
+      run_with({.names = {"reduce"}, .items = {777}, .types = {"i32", "f32"}, .operation = "argmax", .samples = 1});
   EXPECT_TRUE(ok.has_value()) << ok.error().message;
   EXPECT_THAT(table(), HasSubstr("reduce argmax  f32     777"));
 }
@@ -80,7 +134,15 @@ TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
     return !status && status.error().kind == ErrorKind::invalid_request;
   };
   EXPECT_TRUE(refused({.names = {"sort"}}));
-  EXPECT_TRUE(refused({.types = {"u64"}}));
+  EXPECT_TRUE(refused({.names = {"reduce"}, .types = {"u64"}}));
+  EXPECT_TRUE(refused({.names = {"scan"}, .types = {"i32"}}));
+  EXPECT_TRUE(refused({.names = {"scan", "select"}, .types = {"f32"}}));
+  EXPECT_TRUE(refused({.names = {"unique"}, .operation = "sum"}));
+  EXPECT_TRUE(refused({.names = {"select"}, .ladder = true}));
+  EXPECT_TRUE(refused({.names = {"scan"}, .ladder = true, .types = {"u64"}}));
+  EXPECT_TRUE(refused({.names = {"scan"}, .ladder = true, .operation = "inclusive_sum"}));
+  EXPECT_TRUE(refused({.names = {"scan"}, .tuning = {"row=1"}}));
+  EXPECT_TRUE(refused({.names = {"reduce"}, .tuning = {"path=single_pass"}}));
   EXPECT_TRUE(refused({.types = {"nonsense"}}));
   EXPECT_TRUE(refused({.operation = "nonsense"}));
   EXPECT_TRUE(refused({.ladder = true, .operation = "min"}));
@@ -92,7 +154,7 @@ TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
 }
 
 TEST_P(BenchGpu, SizesBeyondTheDeviceHaveNoTime) {
-  const Status ok = run_with({.items = {0xfffffffe}, .types = {"u32"}, .samples = 1});
+  const Status ok = run_with({.names = {"reduce"}, .items = {0xfffffffe}, .types = {"u32"}, .samples = 1});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
   EXPECT_THAT(table(),
               HasSubstr(context().traits().max_buffer_bytes / 4 < 0xfffffffe ? "larger than the device's largest buffer"
@@ -105,7 +167,7 @@ TEST_P(BenchGpu, TheWayOfAGpuGivesRightResultsAndTimes) {
   traits.is_cpu = false;
   traits.max_buffer_bytes = 1 << 20;
   context().override_traits(traits);
-  const Status ok = run_with({.items = {1000, 1u << 20}, .types = {"u32"}, .samples = 3});
+  const Status ok = run_with({.names = {"reduce"}, .items = {1000, 1u << 20}, .types = {"u32"}, .samples = 3});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
   EXPECT_THAT(table(), HasSubstr("median of 3 samples"));
   EXPECT_THAT(table(), HasSubstr("reduce sum  u32    1000"));
@@ -116,7 +178,7 @@ TEST_P(BenchGpu, WithoutTimestampsTheHostsClockIsUsed) {
   DeviceTraits traits = context().traits();
   traits.timestamps = false;
   context().override_traits(traits);
-  const Status ok = run_with({.items = {1000}, .types = {"u32"}, .samples = 1});
+  const Status ok = run_with({.names = {"reduce"}, .items = {1000}, .types = {"u32"}, .samples = 1});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
   EXPECT_THAT(table(), HasSubstr("wall time"));
 }

@@ -103,6 +103,18 @@ class JoinTest(unittest.TestCase):
         for rows in joined.values():
             self.assertEqual([row[0] for row in rows], ["64", "1000", "2^20"])
 
+    def test_primitives_and_operators_stay_apart(self):
+        names = [("scan", "exclusive_sum"), ("scan", "inclusive_sum_by_key"), ("unique", "runs_of_4"),
+                 ("run_length", "runs_of_4")]
+        ours = [result(primitive=p, operator=o, median=1.0 + i) for i, (p, o) in enumerate(names)]
+        peer = [result(primitive=p, operator=o, median=2.0) for p, o in names]
+        joined, only_ours, only_peer = compare.tables(report(*ours), report(*peer))
+        self.assertEqual(sorted(key[:2] for key in joined), sorted(names))
+        self.assertEqual((only_ours, only_peer), ([], []))
+        for i, (primitive, operator) in enumerate(names):
+            ((row,),) = [rows for key, rows in joined.items() if key[:2] == (primitive, operator)]
+            self.assertEqual(row[compare.HEADER.index("ratio")], f"{2.0 / (1.0 + i):.3f}")
+
     def test_zero_median_is_not_a_measurement(self):
         row = only_row(report(result(median=0.0)), report(result()))
         self.assertEqual((row["ours ms"], row["ratio"]), ("-", "-"))

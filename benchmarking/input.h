@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that host and device make alike, and what reductions of them must give. The CUB peer has the same generator.
+// Inputs that host and device make alike, and what reductions of them must give. The CUB peer has the same generators.
 #pragma once
 
 #include <bit>
@@ -28,9 +28,22 @@ constexpr std::uint32_t input_bits(std::uint32_t i, Scalar scalar) {
   return scalar == Scalar::f32 ? std::bit_cast<std::uint32_t>(input_float(i)) : input_hash(i);
 }
 
+// u64 items are the u32 items two by two, the first in the low half.
+constexpr std::uint64_t input_u64(std::uint32_t i) {
+  return input_hash(2 * i) | std::uint64_t{input_hash(2 * i + 1)} << 32;
+}
+
+// Keys in runs: a run begins at item 0 and at every item whose hash is a multiple of 4, and the hash of a run's first
+// item is the key of its items. So a run has 4 items on average; a quarter of them have one, one in a hundred 17 or
+// more. The hash is a bijection: neighbouring runs differ.
+constexpr bool begins_run(std::uint32_t i) { return i == 0 || input_hash(i) % 4 == 0; }
+
+// What fills a buffer on the device (plan_fill).
+enum class InputKind : std::uint8_t { words, floats, runs };
+
 struct Verdict {
   bool correct = false;
-  double relative_error = 0;  // sums of f32 only
+  double relative_error = 0;  // the largest; sums of f32 only
 };
 
 // The reduction of the first items, one after the other. Sums of f32 are kept in double.

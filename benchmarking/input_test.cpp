@@ -23,6 +23,11 @@ TEST(BenchInput, IsTheSameAsThePeers) {
   EXPECT_EQ(input_hash(123456789), 0x25ab8663u);
 }
 
+TEST(BenchInput, OfU64IsTheWordsTwoByTwo) {
+  EXPECT_EQ(input_u64(0), 0x457f061b606d18a8u);
+  EXPECT_EQ(static_cast<std::uint32_t>(input_u64(7)), input_hash(14));
+}
+
 TEST(BenchInput, OfFloatsLiesInTheUnitInterval) {
   for (std::uint32_t i = 0; i < 10000; ++i) {
     EXPECT_GE(input_float(i), 0.0f);

@@ -116,9 +116,10 @@ std::string json_result(const Measurement& row, std::string_view method, const T
       row.item_count, method, timing.ms.count, timing.ms.median, timing.ms.min, timing.ms.max, row.bytes_moved,
       gb_per_s(row.bytes_moved, timing.ms.median), row.correct, timing.repeats, timing.clock_was_low);
   if (row.has_plan) {
-    text +=
-        std::format(", \"passes\": {}, \"scratch_bytes\": {}, \"create_ms\": {}, \"record_us\": {:.3f}", row.pass_count,
-                    row.scratch_bytes, row.create_ms ? std::format("{:.3f}", *row.create_ms) : "null", row.record_us);
+    text += std::format(
+        ", \"passes\": {}, \"scratch_bytes\": {}, \"create_ms\": {}, \"record_us\": {:.3f}, \"plan_bytes\": {}",
+        row.pass_count, row.scratch_bytes, row.create_ms ? std::format("{:.3f}", *row.create_ms) : "null",
+        row.record_us, row.plan_bytes);
   }
   return text + "}";
 }
@@ -153,13 +154,16 @@ void print_ladder(std::ostream& out, const Report& report, const std::vector<Mea
   if (rows.empty()) return;
   const Measurement& first = rows.front();
   out << std::format("\nladder of {}: {} of {} {} items ({})\n\n", first.primitive, first.operation,
-                     format_items(first.item_count), first.type, format_bytes(first.bytes_moved));
+                     format_items(first.item_count), first.type, format_bytes(first.item_count * first.item_bytes));
   const double cpu_ms = first.step == "cpu" ? first.call_ms() : 0;
-  Table table({"step", "time ms", "GB/s", "of copy", "against CPU"}, 1);
+  // What a step moves says why the copy rate is out of its reach: "of copy" counts only what has to be moved.
+  Table table({"step", "time ms", "GB/s", "of copy", "bytes/item", "against CPU"}, 1);
   for (const Measurement& row : rows) {
     const double ms = row.call_ms();
     const double rate = gb_per_s(row.bytes_moved, ms);
     table.add({row.title, format_ms(ms), format_rate(rate), format_share(rate, report.copy.gb_per_second()),
+               row.has_plan ? format_rate(static_cast<double>(row.plan_bytes) / static_cast<double>(row.item_count))
+                            : std::string(absent),
                ms > 0 ? format_factor(cpu_ms / ms) : std::string(absent)},
               remark(row));
   }
@@ -193,7 +197,8 @@ void print_pipelines(std::ostream& out, const Report& report) {
   for (const Measurement& row : report.measurements) {
     if (!row.has_plan) continue;
     auto line = std::ranges::find_if(lines, [&](const Line& l) {
-      return l.largest->primitive == row.primitive && l.largest->type == row.type && l.largest->step == row.step;
+      return l.largest->primitive == row.primitive && l.largest->operation == row.operation &&
+             l.largest->type == row.type && l.largest->step == row.step;
     });
     if (line == lines.end()) line = lines.insert(line, Line{&row, std::nullopt});
     if (row.item_count >= line->largest->item_count) line->largest = &row;
@@ -204,7 +209,8 @@ void print_pipelines(std::ostream& out, const Report& report) {
   Table table({"step", "type", "items", "passes", "scratch", "create pipelines ms", "record once us"}, 2);
   for (const Line& line : lines) {
     const Measurement& row = *line.largest;
-    table.add({row.title, row.type, format_items(row.item_count), std::to_string(row.pass_count),
+    const std::string name = row.step == "library" ? row.primitive + " " + row.operation : row.title;
+    table.add({name, row.type, format_items(row.item_count), std::to_string(row.pass_count),
                format_bytes(row.scratch_bytes),
                line.create_ms ? std::format("{:.1f}", *line.create_ms) : std::string("made before"),
                row.record_us > 0 ? std::format("{:.2f}", row.record_us) : std::string(absent)});

@@ -21,8 +21,9 @@ struct Measurement {
   std::string step;   // "library", or a name of the ladder
   std::string title;  // of the step, for tables
   std::uint64_t item_count = 0;
-  std::uint64_t bytes_moved = 0;
-  std::string not_timed;  // the reason, where there are no times
+  std::uint32_t item_bytes = 4;
+  std::uint64_t bytes_moved = 0;  // at least, by any implementation
+  std::string not_timed;          // the reason, where there are no times
   std::optional<Timing> call;
   std::optional<Timing> amortised;
   bool correct = false;
@@ -31,6 +32,7 @@ struct Measurement {
   bool has_plan = false;
   std::uint32_t pass_count = 0;
   std::uint64_t scratch_bytes = 0;
+  std::uint64_t plan_bytes = 0;     // that the plan's kernels read and write
   std::optional<double> create_ms;  // the pipelines that this measurement was the first to need
   double record_us = 0;
 

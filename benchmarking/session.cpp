@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <format>
 #include <ostream>
 
@@ -41,9 +40,9 @@ void Progress::begin(const std::string& what) {
 }
 
 Result<std::unique_ptr<Session>> Session::open(Context& context, const BenchOptions& options,
-                                               const std::vector<std::uint64_t>& items, std::ostream& progress) {
+                                               const std::vector<std::uint64_t>& word_counts, std::ostream& progress) {
   std::unique_ptr<Session> session(new Session(context, options, progress));
-  if (const Status ok = session->make_buffers(items); !ok) return std::unexpected(ok.error());
+  if (const Status ok = session->make_buffers(word_counts); !ok) return std::unexpected(ok.error());
   if (const Status ok = session->fill_input(Scalar::u32); !ok) return std::unexpected(ok.error());
   session->progress_.begin("warming up");
   auto harness = Harness::create(context, {.samples = options.samples,
@@ -57,16 +56,16 @@ Result<std::unique_ptr<Session>> Session::open(Context& context, const BenchOpti
   return session;
 }
 
-Status Session::make_buffers(const std::vector<std::uint64_t>& items) {
+Status Session::make_buffers(const std::vector<std::uint64_t>& word_counts) {
   const DeviceTraits& traits = context_.traits();
   const std::uint64_t most_words = std::min(traits.max_binding_bytes, traits.max_buffer_bytes) / 4;
-  const std::uint64_t most_items = items.empty() ? 0 : std::ranges::max(items);
-  const std::uint64_t on_cpu = std::bit_floor(std::clamp(most_items, least_cpu_words, most_cpu_words));
+  const std::uint64_t largest = word_counts.empty() ? 0 : std::ranges::max(word_counts);
+  const std::uint64_t on_cpu = std::bit_floor(std::clamp(largest, least_cpu_words, most_cpu_words));
   copy_words_ = std::min(traits.is_cpu ? on_cpu : gpu_copy_words, std::bit_floor(most_words));
   read_words_ = std::min(traits.is_cpu ? on_cpu : gpu_read_words, std::bit_floor(most_words));
   std::uint64_t needed = copy_words_;
-  for (const std::uint64_t item_count : items) {
-    if (item_count <= traits.max_buffer_bytes / 4) needed = std::max(needed, align_up(item_count, 4));
+  for (const std::uint64_t word_count : word_counts) {
+    if (word_count <= traits.max_buffer_bytes / 4) needed = std::max(needed, align_up(word_count, 4));
   }
   needed = std::min(needed, traits.max_buffer_bytes / 4);
   for (;;) {
@@ -83,27 +82,51 @@ Status Session::make_buffers(const std::vector<std::uint64_t>& items) {
   auto copy_to = make_buffer(context_, copy_words_ * 4, "bench copy");
   if (!copy_to) return std::unexpected(copy_to.error());
   copy_to_ = std::move(*copy_to);
-  auto output = make_buffer(context_, 256, "bench output");
-  if (!output) return std::unexpected(output.error());
-  output_ = std::move(*output);
   return {};
 }
 
 Status Session::fill_input(Scalar scalar) {
-  // i32 and u32 are the same bits.
-  const Scalar kind = scalar == Scalar::f32 ? Scalar::f32 : Scalar::u32;
+  const InputKind kind = scalar == Scalar::f32 ? InputKind::floats : InputKind::words;
   if (filled_ == kind) return {};
   const auto plan = plan_fill(input_words_, kind, context_.traits());
   if (!plan) return std::unexpected(plan.error());
-  const std::array arguments{Argument{"output", input_.get()}};
+  if (const Status ok = run_once(*plan, input_.get()); !ok) return ok;
+  filled_ = kind;
+  return {};
+}
+
+Status Session::fill_runs(const BufferView& view, std::uint64_t item_count) {
+  const auto plan = plan_fill(item_count, InputKind::runs, context_.traits());
+  if (!plan) return std::unexpected(plan.error());
+  return run_once(*plan, view);
+}
+
+Status Session::run_once(const Plan& plan, const BufferView& output) {
+  const std::array arguments{Argument{"output", output}};
   const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context_.device(), nullptr));
-  if (const Status ok = context_.record(encoder.get(), *plan, arguments); !ok) return ok;
+  if (const Status ok = context_.record(encoder.get(), plan, arguments); !ok) return ok;
   const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
   const WGPUCommandBuffer list = commands.get();
   wgpuQueueSubmit(context_.queue(), 1, &list);
-  if (const Status ok = context_.wait(); !ok) return ok;
-  filled_ = kind;
-  return {};
+  return context_.wait();
+}
+
+Result<BufferView> Session::buffer(std::string_view label, std::uint64_t word_count) {
+  Buffer& entry = buffers_[std::string(label)];
+  if (entry.word_count != word_count) {
+    // Bind groups would keep the old one's memory.
+    context_.release_bindings();
+    entry = {};
+    auto made = make_buffer(context_, word_count * 4, std::format("bench {}", label));
+    if (!made) return std::unexpected(made.error());
+    entry = {std::move(*made), word_count};
+  }
+  return BufferView(entry.handle.get(), 0, word_count * 4);
+}
+
+void Session::drop_buffers() {
+  context_.release_bindings();
+  buffers_.clear();
 }
 
 Status Session::measure_rates() {
@@ -144,24 +167,27 @@ Result<bool> Session::takes_too_long(std::uint64_t item_count, const std::functi
   return *second * static_cast<double>(item_count) / static_cast<double>(pilot) > longest_run_ms;
 }
 
-Result<bool> Session::run_and_check(const Recorder& record, const RunningReference& expected, Measurement& row) {
-  // Poisoned, so that the answer of an earlier run cannot pass.
-  if (const Status ok = context_.write(output_.get(), std::as_bytes(std::span(&poison, 1))); !ok) {
-    return std::unexpected(ok.error());
+Result<bool> Session::run_and_check(const Recorder& record, const Expectation& expected, Measurement& row) {
+  for (const BufferView& output : expected.outputs) {
+    const auto plan = plan_poison(output.size_bytes / 4, poison, context_.traits());
+    if (!plan) return std::unexpected(plan.error());
+    if (const Status ok = run_once(*plan, output); !ok) return std::unexpected(ok.error());
   }
   if (const auto ms = harness_->run_once(record); !ms) return std::unexpected(ms.error());
-  const auto bytes = context_.read(output_.get(), 4);
-  if (!bytes) return std::unexpected(bytes.error());
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, bytes->data(), 4);
-  const Verdict verdict = expected.check(bits);
-  row.relative_error = std::max(row.relative_error, verdict.relative_error);
-  return verdict.correct;
+  const auto verdict = expected.check();
+  if (!verdict) return std::unexpected(verdict.error());
+  row.relative_error = std::max(row.relative_error, verdict->relative_error);
+  return verdict->correct;
 }
 
 Status Session::measure(Measurement& row, const std::function<Result<Work>(std::uint64_t)>& make,
-                        const RunningReference& expected, bool with_amortised) {
+                        const Expectation& expected, bool with_amortised) {
   const auto work = make(row.item_count);
+  if (!work && work.error().kind == ErrorKind::unsupported) {
+    const std::uint64_t bytes = row.item_count * row.item_bytes;
+    row.not_timed = bytes > context_.traits().max_binding_bytes ? "larger than one binding" : "not on this device";
+    return {};
+  }
   if (!work) return std::unexpected(work.error());
   const std::uint64_t pipelines = context_.statistics().pipelines_created;
   const double milliseconds = context_.statistics().pipeline_milliseconds;
@@ -172,6 +198,7 @@ Status Session::measure(Measurement& row, const std::function<Result<Work>(std::
   row.has_plan = true;
   row.pass_count = static_cast<std::uint32_t>(work->plan->dispatches.size());
   row.scratch_bytes = work->plan->scratch_bytes;
+  row.plan_bytes = work->plan->bytes_moved();
 
   const auto too_long = takes_too_long(row.item_count, make);
   if (!too_long) return std::unexpected(too_long.error());

@@ -1,28 +1,55 @@
-// bench_fill: the shared input generator. Item i is a hash of i and the seed: all 32 bits of it, or for f32 its upper
-// 24 bits as a number in [0, 1).
+// bench_fill: the shared input generators (benchmarking/input.h). Item i is a hash of i and the seed: all 32 bits of
+// it, its upper 24 bits as an f32 in [0, 1), or the hash of the first item of its run. Or one word everywhere.
 struct FillParams {
   item_count: u32,
-  index_base: u32,   // index of this range's first item
+  index_base: u32,  // index of this range's first item
   seed: u32,
-  is_float: u32,
+  kind: u32,
+  word: u32,
   grid_width: u32,
   grid_height: u32,
 }
 
+const FLOATS = 1u;
+const RUNS = 2u;
+const ONE_WORD = 3u;
+
 @group(0) @binding(0) var<uniform> params: FillParams;
 @group(0) @binding(1) var<storage, read_write> output: array<u32>;
+
+fn hash(i: u32) -> u32 {
+  var h = i * 2654435761u + params.seed;
+  h = (h ^ (h >> 15u)) * 2246822519u;
+  h = (h ^ (h >> 13u)) * 3266489917u;
+  return h ^ (h >> 16u);
+}
+
+// The walk ends: item 0 begins a run, and one item in four does.
+fn run_key(i: u32) -> u32 {
+  var first = i;
+  var key = hash(first);
+  while (first != 0u && key % 4u != 0u) {
+    first -= 1u;
+    key = hash(first);
+  }
+  return key;
+}
 
 fn run(workgroup: Workgroup, thread: Thread) {
   let index = tile_index(workgroup.id, params.grid_width, params.grid_height) * WORKGROUP_SIZE + thread.index;
   if (index >= params.item_count) {
     return;
   }
-  var h = (params.index_base + index) * 2654435761u + params.seed;
-  h = (h ^ (h >> 15u)) * 2246822519u;
-  h = (h ^ (h >> 13u)) * 3266489917u;
-  h = h ^ (h >> 16u);
-  if (params.is_float != 0u) {
-    h = bitcast<u32>(f32(h >> 8u) * 0x1p-24f);
+  let i = params.index_base + index;
+  var item = hash(i);
+  if (params.kind == FLOATS) {
+    item = bitcast<u32>(f32(item >> 8u) * 0x1p-24f);
   }
-  output[index] = h;
+  if (params.kind == RUNS) {
+    item = run_key(i);
+  }
+  if (params.kind == ONE_WORD) {
+    item = params.word;
+  }
+  output[index] = item;
 }

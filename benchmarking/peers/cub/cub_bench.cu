@@ -2,7 +2,11 @@
 
 #include <cuda_runtime.h>
 #include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
 #include <cub/version.cuh>
+#include <cuda/std/functional>
 
 #include <algorithm>
 #include <chrono>
@@ -33,6 +37,8 @@ constexpr double low_clock = 0.9;
 constexpr int probe_multiplies = 1 << 18;
 // Relative to a double sum. A single-precision tree sum of 2^30 items in [0, 1) stays well below.
 constexpr double f32_tolerance = 1e-5;
+// Of a scan: totals of tiles are added one after the other, thousands of them in the worst case.
+constexpr float f32_scan_tolerance = 1e-4f;
 
 // The spin kernel ahead of every sample outlasts the host's submission of the timed work, so that
 // launch latency stays out. One graph launch of thousands of nodes takes the host longer.
@@ -49,18 +55,38 @@ void check(cudaError_t code, const char* expression, int line) {
 
 // ---- input ----------------------------------------------------------------------------------
 
-template <typename T>
-__host__ __device__ inline T input_item(uint32_t i) {
+__host__ __device__ inline uint32_t input_hash(uint32_t i) {
   uint32_t h = i * 2654435761u + seed;
   h = (h ^ (h >> 15)) * 2246822519u;
   h = (h ^ (h >> 13)) * 3266489917u;
-  h = h ^ (h >> 16);
+  return h ^ (h >> 16);
+}
+
+// u64 items are the u32 items two by two, the first in the low half.
+template <typename T>
+__host__ __device__ inline T input_item(uint32_t i) {
   if constexpr (std::is_same<T, float>::value) {
-    return static_cast<float>(h >> 8) * (1.0f / 16777216.0f);
+    return static_cast<float>(input_hash(i) >> 8) * (1.0f / 16777216.0f);
+  } else if constexpr (std::is_same<T, uint64_t>::value) {
+    return input_hash(2 * i) | static_cast<uint64_t>(input_hash(2 * i + 1)) << 32;
   } else {
-    return h;
+    return input_hash(i);
   }
 }
+
+// A run begins at item 0 and at every item whose hash is a multiple of 4: a run has 4 items on average, a quarter of
+// them one, one in a hundred 17 or more. The hash is a bijection, so neighbouring runs differ in the key.
+__host__ __device__ inline bool begins_run(uint32_t i) { return i == 0 || input_hash(i) % 4 == 0; }
+
+// The hash of the first item of the run.
+__host__ __device__ inline uint32_t run_key(uint32_t i) {
+  while (!begins_run(i)) --i;
+  return input_hash(i);
+}
+
+struct in_lower_half {
+  __host__ __device__ bool operator()(uint32_t x) const { return x < 0x80000000u; }
+};
 
 // ---- kernels --------------------------------------------------------------------------------
 
@@ -70,6 +96,40 @@ __global__ void fill_kernel(T* out, uint32_t items) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) {
     out[i] = input_item<T>(i);
   }
+}
+
+__global__ void fill_runs_kernel(uint32_t* out, uint32_t items) {
+  const uint32_t stride = gridDim.x * blockDim.x;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) {
+    out[i] = run_key(i);
+  }
+}
+
+__host__ __device__ inline bool are_alike(uint32_t got, uint32_t expected, float*) { return got == expected; }
+__host__ __device__ inline bool are_alike(uint64_t got, uint64_t expected, float*) { return got == expected; }
+__host__ __device__ inline bool are_alike(float got, float expected, float* relative_error) {
+  const float error = fabsf(got - expected);
+  *relative_error = expected == 0.0f ? error : error / fabsf(expected);
+  return *relative_error <= f32_scan_tolerance;
+}
+
+struct differences {
+  unsigned long long items;
+  uint32_t largest_relative_error;  // bits of a float that is not negative, which order as integers do
+};
+
+template <typename T>
+__global__ void compare_kernel(const T* got, const T* expected, uint32_t items, differences* found) {
+  const uint32_t stride = gridDim.x * blockDim.x;
+  unsigned long long wrong = 0;
+  float largest = 0.0f;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) {
+    float relative_error = 0.0f;
+    if (!are_alike(got[i], expected[i], &relative_error)) ++wrong;
+    largest = fmaxf(largest, relative_error);
+  }
+  if (wrong > 0) atomicAdd(&found->items, wrong);
+  if (largest > 0.0f) atomicMax(&found->largest_relative_error, __float_as_uint(largest));
 }
 
 __global__ void copy_kernel(const uint4* in, uint4* out, uint32_t vectors) {
@@ -239,11 +299,16 @@ struct verdict {
   double relative_error = 0.0;
 };
 
+struct range {
+  void* begin = nullptr;
+  size_t bytes = 0;
+};
+
 // One primitive, ready to run at one size.
 struct job {
   work enqueue;
   std::function<verdict()> verify;
-  size_t output_bytes = 0;
+  std::vector<range> outputs;
   uint64_t bytes_moved = 0;
 };
 
@@ -265,22 +330,63 @@ double host_sum_f32(uint32_t items) {
   return sum;
 }
 
+// A call of the library with its temporary storage: call(temporary, its bytes, stream).
+template <typename Call>
+work with_temporary(bench& b, Call call) {
+  size_t needed = 0;
+  CUDA_CHECK(call(nullptr, needed, b.stream));
+  const std::shared_ptr<void> temporary = device_allocate(std::max<size_t>(needed, 1));
+  return [=](cudaStream_t stream) {
+    size_t bytes = needed;
+    CUDA_CHECK(call(temporary.get(), bytes, stream));
+  };
+}
+
+// What an array on the device should hold, there as well, since comparing 2^28 items on the host takes seconds.
+template <typename T>
+class expectation {
+ public:
+  expectation(const T* got, const std::vector<T>& items)
+      : got_(got),
+        items_(static_cast<uint32_t>(items.size())),
+        expected_(device_allocate(std::max<size_t>(items.size() * sizeof(T), 1))),
+        found_(device_allocate(sizeof(differences))) {
+    CUDA_CHECK(cudaMemcpy(expected_.get(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice));
+  }
+
+  verdict verify() const {
+    CUDA_CHECK(cudaMemset(found_.get(), 0, sizeof(differences)));
+    if (items_ > 0) {
+      compare_kernel<T><<<1024, block_threads>>>(got_, static_cast<const T*>(expected_.get()), items_,
+                                                 static_cast<differences*>(found_.get()));
+      CUDA_CHECK(cudaGetLastError());
+    }
+    differences found{};
+    CUDA_CHECK(cudaMemcpy(&found, found_.get(), sizeof(found), cudaMemcpyDeviceToHost));
+    float relative_error = 0.0f;
+    std::memcpy(&relative_error, &found.largest_relative_error, sizeof(relative_error));
+    return {found.items == 0, static_cast<double>(relative_error)};
+  }
+
+ private:
+  const T* got_;
+  uint32_t items_;
+  std::shared_ptr<void> expected_;
+  std::shared_ptr<void> found_;
+};
+
 template <typename T>
 job make_reduce_sum(bench& b, uint32_t items) {
   fill_input<T>(b, items);
   const T* in = static_cast<const T*>(b.input.get());
   T* out = static_cast<T*>(b.output.get());
-  size_t temporary_bytes = 0;
-  CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, temporary_bytes, in, out, items, b.stream));
-  const std::shared_ptr<void> temporary = device_allocate(std::max<size_t>(temporary_bytes, 1));
 
   job j;
-  j.output_bytes = sizeof(T);
+  j.outputs = {{out, sizeof(T)}};
   j.bytes_moved = static_cast<uint64_t>(items) * sizeof(T);
-  j.enqueue = [=](cudaStream_t stream) {
-    size_t bytes = temporary_bytes;
-    CUDA_CHECK(cub::DeviceReduce::Sum(temporary.get(), bytes, in, out, items, stream));
-  };
+  j.enqueue = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceReduce::Sum(temporary, bytes, in, out, items, stream);
+  });
   if constexpr (std::is_same<T, float>::value) {
     const double expected = host_sum_f32(items);
     j.verify = [=]() {
@@ -304,6 +410,191 @@ job make_reduce_sum(bench& b, uint32_t items) {
   return j;
 }
 
+template <typename T>
+job make_exclusive_sum(bench& b, uint32_t items) {
+  fill_input<T>(b, items);
+  const T* in = static_cast<const T*>(b.input.get());
+  T* out = static_cast<T*>(b.output.get());
+  std::vector<T> expected(items);
+  using sum_type = std::conditional_t<std::is_same<T, float>::value, double, T>;
+  sum_type sum = 0;
+  for (uint32_t i = 0; i < items; ++i) {
+    expected[i] = static_cast<T>(sum);
+    sum += input_item<T>(i);
+  }
+  const expectation<T> sums(out, expected);
+
+  job j;
+  j.outputs = {{out, items * sizeof(T)}};
+  j.bytes_moved = 2 * static_cast<uint64_t>(items) * sizeof(T);
+  j.enqueue = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceScan::ExclusiveSum(temporary, bytes, in, out, items, stream);
+  });
+  j.verify = [=]() { return sums.verify(); };
+  return j;
+}
+
+// Keys in runs, values, results, and a word for a count.
+struct run_buffers {
+  std::shared_ptr<void> keys;
+  std::shared_ptr<void> second_output;
+  std::shared_ptr<void> count;
+};
+
+run_buffers make_run_buffers(bench& b, uint32_t items) {
+  const size_t bytes = items * sizeof(uint32_t);
+  run_buffers buffers{device_allocate(bytes), device_allocate(bytes), device_allocate(sizeof(uint32_t))};
+  fill_runs_kernel<<<b.multiprocessors * 16, block_threads, 0, b.stream>>>(static_cast<uint32_t*>(buffers.keys.get()),
+                                                                           items);
+  CUDA_CHECK(cudaGetLastError());
+  return buffers;
+}
+
+// Of each run: its key, its length, and the sum of the values that lie beside it.
+struct host_runs {
+  std::vector<uint32_t> keys;
+  std::vector<uint32_t> lengths;
+  std::vector<uint32_t> sums;
+};
+
+host_runs find_host_runs(uint32_t items) {
+  host_runs runs;
+  for (uint32_t i = 0; i < items; ++i) {
+    const uint32_t value = input_item<uint32_t>(i);
+    if (begins_run(i)) {
+      runs.keys.push_back(value);
+      runs.lengths.push_back(0);
+      runs.sums.push_back(0);
+    }
+    ++runs.lengths.back();
+    runs.sums.back() += value;
+  }
+  return runs;
+}
+
+verdict both(const verdict& a, const verdict& b) {
+  return {a.correct && b.correct, std::max(a.relative_error, b.relative_error)};
+}
+
+job make_inclusive_sum_by_key(bench& b, uint32_t items) {
+  fill_input<uint32_t>(b, items);
+  const run_buffers buffers = make_run_buffers(b, items);
+  const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
+  const uint32_t* in = static_cast<const uint32_t*>(b.input.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  std::vector<uint32_t> expected(items);
+  for (uint32_t i = 0; i < items; ++i) {
+    expected[i] = input_item<uint32_t>(i) + (begins_run(i) ? 0 : expected[i - 1]);
+  }
+  const expectation<uint32_t> sums(out, expected);
+
+  job j;
+  j.outputs = {{out, items * sizeof(uint32_t)}};
+  j.bytes_moved = 3 * static_cast<uint64_t>(items) * sizeof(uint32_t);
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceScan::InclusiveSumByKey(temporary, bytes, keys, in, out, items, cuda::std::equal_to<>{}, stream);
+  });
+  j.enqueue = [=, keep = buffers](cudaStream_t stream) { call(stream); };
+  j.verify = [=]() { return sums.verify(); };
+  return j;
+}
+
+job make_select_half(bench& b, uint32_t items) {
+  fill_input<uint32_t>(b, items);
+  const uint32_t* in = static_cast<const uint32_t*>(b.input.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  const std::shared_ptr<void> count_buffer = device_allocate(sizeof(uint32_t));
+  uint32_t* count = static_cast<uint32_t*>(count_buffer.get());
+  std::vector<uint32_t> expected;
+  for (uint32_t i = 0; i < items; ++i) {
+    const uint32_t item = input_item<uint32_t>(i);
+    if (in_lower_half{}(item)) expected.push_back(item);
+  }
+  const expectation<uint32_t> kept(out, expected);
+  const expectation<uint32_t> kept_count(count, {static_cast<uint32_t>(expected.size())});
+
+  job j;
+  j.outputs = {{out, items * sizeof(uint32_t)}, {count, sizeof(uint32_t)}};
+  j.bytes_moved = (static_cast<uint64_t>(items) + expected.size() + 1) * sizeof(uint32_t);
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceSelect::If(temporary, bytes, in, out, count, static_cast<int64_t>(items), in_lower_half{},
+                                 stream);
+  });
+  j.enqueue = [=, keep = count_buffer](cudaStream_t stream) { call(stream); };
+  j.verify = [=]() { return both(kept.verify(), kept_count.verify()); };
+  return j;
+}
+
+job make_unique(bench& b, uint32_t items) {
+  const run_buffers buffers = make_run_buffers(b, items);
+  const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
+  const host_runs runs = find_host_runs(items);
+  const expectation<uint32_t> unique_keys(out, runs.keys);
+  const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
+
+  job j;
+  j.outputs = {{out, items * sizeof(uint32_t)}, {count, sizeof(uint32_t)}};
+  j.bytes_moved = (static_cast<uint64_t>(items) + runs.keys.size() + 1) * sizeof(uint32_t);
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceSelect::Unique(temporary, bytes, keys, out, count, static_cast<int64_t>(items), stream);
+  });
+  j.enqueue = [=, keep = buffers](cudaStream_t stream) { call(stream); };
+  j.verify = [=]() { return both(unique_keys.verify(), run_count.verify()); };
+  return j;
+}
+
+job make_run_length(bench& b, uint32_t items) {
+  const run_buffers buffers = make_run_buffers(b, items);
+  const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  uint32_t* lengths = static_cast<uint32_t*>(buffers.second_output.get());
+  uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
+  const host_runs runs = find_host_runs(items);
+  const expectation<uint32_t> run_values(out, runs.keys);
+  const expectation<uint32_t> run_lengths(lengths, runs.lengths);
+  const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
+
+  job j;
+  const size_t bytes_each = items * sizeof(uint32_t);
+  j.outputs = {{out, bytes_each}, {lengths, bytes_each}, {count, sizeof(uint32_t)}};
+  j.bytes_moved = (static_cast<uint64_t>(items) + 2 * runs.keys.size() + 1) * sizeof(uint32_t);
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceRunLengthEncode::Encode(temporary, bytes, keys, out, lengths, count, static_cast<int>(items),
+                                              stream);
+  });
+  j.enqueue = [=, keep = buffers](cudaStream_t stream) { call(stream); };
+  j.verify = [=]() { return both(both(run_values.verify(), run_lengths.verify()), run_count.verify()); };
+  return j;
+}
+
+job make_reduce_by_key(bench& b, uint32_t items) {
+  fill_input<uint32_t>(b, items);
+  const run_buffers buffers = make_run_buffers(b, items);
+  const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
+  const uint32_t* in = static_cast<const uint32_t*>(b.input.get());
+  uint32_t* unique_keys = static_cast<uint32_t*>(b.output.get());
+  uint32_t* sums = static_cast<uint32_t*>(buffers.second_output.get());
+  uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
+  const host_runs runs = find_host_runs(items);
+  const expectation<uint32_t> run_keys(unique_keys, runs.keys);
+  const expectation<uint32_t> run_sums(sums, runs.sums);
+  const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
+
+  job j;
+  const size_t bytes_each = items * sizeof(uint32_t);
+  j.outputs = {{unique_keys, bytes_each}, {sums, bytes_each}, {count, sizeof(uint32_t)}};
+  j.bytes_moved = (2 * static_cast<uint64_t>(items) + 2 * runs.keys.size() + 1) * sizeof(uint32_t);
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceReduce::ReduceByKey(temporary, bytes, keys, unique_keys, in, sums, count, cuda::std::plus<>{},
+                                          static_cast<int>(items), stream);
+  });
+  j.enqueue = [=, keep = buffers](cudaStream_t stream) { call(stream); };
+  j.verify = [=]() { return both(both(run_keys.verify(), run_sums.verify()), run_count.verify()); };
+  return j;
+}
+
 struct registration {
   const char* primitive;
   const char* operator_name;
@@ -315,6 +606,14 @@ struct registration {
 const registration registry[] = {
     {"reduce", "sum", "u32", make_reduce_sum<uint32_t>},
     {"reduce", "sum", "f32", make_reduce_sum<float>},
+    {"scan", "exclusive_sum", "u32", make_exclusive_sum<uint32_t>},
+    {"scan", "exclusive_sum", "f32", make_exclusive_sum<float>},
+    {"scan", "exclusive_sum", "u64", make_exclusive_sum<uint64_t>},
+    {"scan", "inclusive_sum_by_key", "u32", make_inclusive_sum_by_key},
+    {"select", "lower_half", "u32", make_select_half},
+    {"unique", "runs_of_4", "u32", make_unique},
+    {"run_length", "runs_of_4", "u32", make_run_length},
+    {"reduce_by_key", "sum", "u32", make_reduce_by_key},
 };
 
 // ---- results --------------------------------------------------------------------------------
@@ -390,7 +689,7 @@ bandwidth measure_read(bench& b) {
 
 // Poisons the output first, so that an earlier run's answer cannot pass.
 verdict run_and_verify(bench& b, const job& j, const work& enqueue) {
-  CUDA_CHECK(cudaMemsetAsync(b.output.get(), 0xff, j.output_bytes, b.stream));
+  for (const range& output : j.outputs) CUDA_CHECK(cudaMemsetAsync(output.begin, 0xff, output.bytes, b.stream));
   enqueue(b.stream);
   CUDA_CHECK(cudaStreamSynchronize(b.stream));
   return j.verify();
@@ -428,7 +727,7 @@ void run_one(bench& b, const registration& what, uint32_t items, std::vector<res
     r.time = divided(measure(b, enqueue, lead_us), repeats);
     r.bytes_moved = j.bytes_moved;
     r.outcome = run_and_verify(b, j, enqueue);
-    std::printf("%-7s %-4s %-4s %10u  %-9s K=%-5d %10.6f ms (%.6f..%.6f) %8.1f GB/s  %s", what.primitive,
+    std::printf("%-13s %-20s %-4s %10u  %-9s K=%-5d %10.6f ms (%.6f..%.6f) %8.1f GB/s  %s", what.primitive,
                 what.operator_name, what.type, items, method, repeats, r.time.median_ms, r.time.min_ms, r.time.max_ms,
                 gb_per_s(r.bytes_moved, r.time.median_ms), r.outcome.correct ? "ok" : "WRONG");
     if (std::strcmp(what.type, "f32") == 0) {
@@ -531,9 +830,8 @@ bool write_json(const char* path, const bench& b, const bandwidth& copy, const b
 
 struct options {
   std::vector<uint32_t> items;
-  std::vector<std::string> primitives{"reduce"};
-  std::vector<std::string> operators{"sum"};
-  std::vector<std::string> types{"u32", "f32"};
+  std::vector<std::string> names;
+  std::vector<std::string> types;
   int samples = 21;
   std::string json;
 };
@@ -541,9 +839,9 @@ struct options {
 [[noreturn]] void usage(const std::string& problem) {
   std::fprintf(stderr,
                "cub_bench: %s\n"
-               "usage: cub_bench [--items 2^10,2^20,1000,...] [--primitive reduce] "
-               "[--type u32,f32]\n"
-               "                 [--operator sum] [--samples N] [--json FILE]\n",
+               "usage: cub_bench [--only NAME,...] [--type u32,f32,u64] [--items 2^10,2^20,1000,...]\n"
+               "                 [--samples N] [--json FILE]\n"
+               "NAME is a primitive, such as scan, or one with its operator, such as scan/exclusive_sum.\n",
                problem.c_str());
   std::exit(2);
 }
@@ -584,10 +882,8 @@ options parse_options(int argc, char** argv) {
     if (name == "--items") {
       o.items.clear();
       for (const std::string& part : split(value)) o.items.push_back(parse_items(part));
-    } else if (name == "--primitive") {
-      o.primitives = split(value);
-    } else if (name == "--operator") {
-      o.operators = split(value);
+    } else if (name == "--only") {
+      o.names = split(value);
     } else if (name == "--type") {
       o.types = split(value);
     } else if (name == "--samples") {
@@ -601,22 +897,29 @@ options parse_options(int argc, char** argv) {
   return o;
 }
 
-bool contains(const std::vector<std::string>& list, const char* name) {
+bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+std::string full_name(const registration& r) { return std::string(r.primitive) + "/" + r.operator_name; }
+
 std::vector<const registration*> selected(const options& o) {
+  for (const std::string& name : o.names) {
+    const bool is_known = std::any_of(std::begin(registry), std::end(registry), [&](const registration& r) {
+      return name == r.primitive || name == full_name(r);
+    });
+    if (!is_known) usage("there is no benchmark of " + name);
+  }
   std::vector<const registration*> chosen;
   for (const registration& r : registry) {
-    if (contains(o.primitives, r.primitive) && contains(o.operators, r.operator_name) && contains(o.types, r.type)) {
-      chosen.push_back(&r);
-    }
+    const bool has_name = o.names.empty() || contains(o.names, r.primitive) || contains(o.names, full_name(r));
+    if (has_name && (o.types.empty() || contains(o.types, r.type))) chosen.push_back(&r);
   }
-  if (chosen.empty()) usage("no such primitive, operator and type");
+  if (chosen.empty()) usage("no benchmark has such a name and type");
   return chosen;
 }
 
-void set_up(bench& b, const options& o) {
+void set_up(bench& b, const options& o, uint32_t item_bytes) {
   CUDA_CHECK(cudaSetDevice(0));
   cudaDeviceProp properties;
   CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
@@ -627,7 +930,7 @@ void set_up(bench& b, const options& o) {
   CUDA_CHECK(cudaEventCreate(&b.start));
   CUDA_CHECK(cudaEventCreate(&b.stop));
   const uint32_t largest = *std::max_element(o.items.begin(), o.items.end());
-  const size_t bytes = static_cast<size_t>(std::max(largest, read_words)) * 4;
+  const size_t bytes = std::max(static_cast<size_t>(largest) * item_bytes, static_cast<size_t>(read_words) * 4);
   b.input = device_allocate(bytes);
   b.output = device_allocate(bytes);
   b.probe_cycles = device_allocate(sizeof(long long));
@@ -664,7 +967,9 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
   bench b;
-  set_up(b, o);
+  const bool has_u64 =
+      std::any_of(chosen.begin(), chosen.end(), [](const registration* r) { return std::strcmp(r->type, "u64") == 0; });
+  set_up(b, o, has_u64 ? 8 : 4);
   const bandwidth copy = measure_copy(b);
   const bandwidth read = measure_read(b);
   std::vector<result> results;

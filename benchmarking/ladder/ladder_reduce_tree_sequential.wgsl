@@ -1,4 +1,4 @@
-// ladder_tree_sequential: the same tree with the stride from half the size down. Neighbouring threads touch
+// ladder_reduce_tree_sequential: the same tree with the stride from half the size down. Neighbouring threads touch
 // neighbouring words at every level, so no two of them meet in a bank, and threads retire from the end: whole
 // subgroups at a time.
 @group(0) @binding(2) var<storage, read_write> output: array<Item>;
@@ -7,7 +7,7 @@ var<workgroup> values: array<Item, WORKGROUP_SIZE>;
 
 fn run(workgroup: Workgroup, thread: Thread) {
   let tile = tile_index(workgroup.id, params.grid_width, params.grid_height);
-  values[thread.index] = load_unit(tile * WORKGROUP_SIZE + thread.index);
+  values[thread.index] = unit_sum(load_unit(tile * WORKGROUP_SIZE + thread.index));
   for (var stride = WORKGROUP_SIZE / 2u; stride > 0u; stride /= 2u) {
     workgroupBarrier();  // the level above is complete
     if (thread.index < stride) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarking/ladder/cpu_sum.h"
+#include "benchmarking/ladder/cpu_steps.h"
+
+#include <numeric>
 
 namespace upsweep::bench {
 
@@ -13,6 +15,14 @@ double cpu_sum(std::span<const float> items) {
   double sum = 0;
   for (const float item : items) sum += item;
   return sum;
+}
+
+void cpu_exclusive_sum(std::span<const std::uint32_t> items, std::span<std::uint32_t> sums) {
+  std::exclusive_scan(items.begin(), items.end(), sums.begin(), 0u);
+}
+
+void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums) {
+  std::exclusive_scan(items.begin(), items.end(), sums.begin(), 0.0);
 }
 
 }  // namespace upsweep::bench

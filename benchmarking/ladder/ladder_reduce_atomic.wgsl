@@ -1,4 +1,4 @@
-// ladder_atomic: one atomic addition an item, all to the same word. WGSL has atomics of integers only.
+// ladder_reduce_atomic: one atomic addition an item, all to the same word. WGSL has atomics of integers only.
 @group(0) @binding(2) var<storage, read_write> output: array<atomic<u32>>;
 
 fn run(workgroup: Workgroup, thread: Thread) {

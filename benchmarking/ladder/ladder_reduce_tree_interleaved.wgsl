@@ -1,13 +1,13 @@
-// ladder_tree_interleaved: each workgroup folds one tile in workgroup memory, neighbours first. The distance between
-// the words that neighbouring threads touch doubles with every level: on a device whose workgroup memory has 32 banks,
-// from the fifth level on all of them meet in one bank.
+// ladder_reduce_tree_interleaved: each workgroup folds one tile in workgroup memory, neighbours first. The distance
+// between the words that neighbouring threads touch doubles with every level: on a device whose workgroup memory has 32
+// banks, from the fifth level on all of them meet in one bank.
 @group(0) @binding(2) var<storage, read_write> output: array<Item>;
 
 var<workgroup> values: array<Item, WORKGROUP_SIZE>;
 
 fn run(workgroup: Workgroup, thread: Thread) {
   let tile = tile_index(workgroup.id, params.grid_width, params.grid_height);
-  values[thread.index] = load_unit(tile * WORKGROUP_SIZE + thread.index);
+  values[thread.index] = unit_sum(load_unit(tile * WORKGROUP_SIZE + thread.index));
   for (var stride = 1u; stride < WORKGROUP_SIZE; stride *= 2u) {
     workgroupBarrier();  // the level below is complete
     let left = 2u * stride * thread.index;

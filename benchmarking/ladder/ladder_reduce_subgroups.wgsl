@@ -1,12 +1,12 @@
-// ladder_subgroups: subgroups fold in registers; one value a subgroup goes through workgroup memory, with one barrier.
-// Needs SUBGROUP_SLOTS (workgroup size / smallest possible subgroup size).
+// ladder_reduce_subgroups: subgroups fold in registers; one value a subgroup goes through workgroup memory, with one
+// barrier. Needs SUBGROUP_SLOTS (workgroup size / smallest possible subgroup size).
 @group(0) @binding(2) var<storage, read_write> output: array<Item>;
 
 var<workgroup> subgroup_totals: array<Item, SUBGROUP_SLOTS>;
 
 fn run(workgroup: Workgroup, thread: Thread) {
   let tile = tile_index(workgroup.id, params.grid_width, params.grid_height);
-  let folded = subgroupAdd(load_unit(tile * WORKGROUP_SIZE + thread.index));
+  let folded = subgroup_sum(unit_sum(load_unit(tile * WORKGROUP_SIZE + thread.index)), thread);
   if (thread.lane == 0u) {
     subgroup_totals[thread.subgroup] = folded;
   }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmarks that there are, one family a primitive.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmarking/ladder_bench.h"
+#include "benchmarking/library_bench.h"
+
+namespace upsweep::bench {
+
+// What the user asked for.
+struct BenchRequest {
+  std::string operation;            // empty: the family's usual ones
+  std::vector<ElementType> types;   // empty: the family's usual ones
+  std::vector<std::string> tuning;  // "knob=value"
+};
+
+// Errors where the family has none of that.
+Result<LibraryBenches> reduce_benches(const BenchRequest& request);
+Result<LibraryBenches> scan_benches(const BenchRequest& request);
+Result<LibraryBenches> select_benches(const BenchRequest& request);
+Result<LibraryBenches> unique_benches(const BenchRequest& request);
+Result<LibraryBenches> run_length_benches(const BenchRequest& request);
+Result<LibraryBenches> reduce_by_key_benches(const BenchRequest& request);
+
+Result<Ladders> reduce_ladders(const BenchRequest& request);
+Result<Ladders> scan_ladders(const BenchRequest& request);
+
+}  // namespace upsweep::bench

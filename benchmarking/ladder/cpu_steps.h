@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first steps of the ladders: the standard's loops on one thread, compiled with -O3 whatever the build type. f32 is
+// added in double: a running sum in f32 stops growing at 2^24.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace upsweep::bench {
+
+std::uint32_t cpu_sum(std::span<const std::uint32_t> items);
+double cpu_sum(std::span<const float> items);
+
+// std::exclusive_scan. `sums` has as many items.
+void cpu_exclusive_sum(std::span<const std::uint32_t> items, std::span<std::uint32_t> sums);
+void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums);
+
+}  // namespace upsweep::bench
