@@ -8,10 +8,10 @@
 
 namespace upsweep {
 
-namespace {
-
 // Masks of 4 bits, eight to a word.
 std::string mask_of(std::uint32_t k) { return std::format("((tile.masks{} >> {}u) & 15u)", k / 8, 4 * (k % 8)); }
+
+namespace {
 
 // Counts of rows, several to a word. A row has up to 4 items a lane: 8 bits hold rows of subgroups of up to 63 lanes.
 struct PackedCounts {
@@ -28,6 +28,33 @@ struct PackedCounts {
   [[nodiscard]] std::uint32_t words() const { return (rows + per_word() - 1) / per_word(); }
   [[nodiscard]] std::string field(std::string_view word, std::uint32_t k) const {
     return std::format("(({}{} >> {}u) & {}u)", word, k / per_word(), bits * (k % per_word()), (1u << bits) - 1);
+  }
+  [[nodiscard]] std::string sum(std::string_view word) const {
+    std::string all;
+    for (std::uint32_t k = 0; k < rows; ++k) all += std::format("{}{}", k == 0 ? "" : " + ", field(word, k));
+    return all;
+  }
+  // r0, t0, r1, t1, ...: the counts of the masks, and zeros.
+  [[nodiscard]] std::string packed_rows() const {
+    std::string list;
+    for (std::uint32_t w = 0; w < words(); ++w) {
+      std::string packed;
+      for (std::uint32_t k = w * per_word(); k < std::min(rows, (w + 1) * per_word()); ++k) {
+        packed += std::format("{}(countOneBits({}) << {}u)", packed.empty() ? "" : " | ", mask_of(k), bits * (k % per_word()));
+      }
+      list += packed + ", 0u, ";
+    }
+    return list;
+  }
+  // row_beforeK(): the count before row k in its subgroup.
+  [[nodiscard]] std::string rows_before() const {
+    std::string text;
+    std::string before;
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("fn row_before{}(rows: Rows) -> u32 {{ return {}{}; }}\n", k, before, field("rows.r", k));
+      before += field("rows.t", k) + " + ";
+    }
+    return text;
   }
 };
 
@@ -151,7 +178,10 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
                                        (sink.write_items && sink.write_indices ? 2 : 1));
 }
 
-std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits) {
+namespace {
+
+// Tile and load_tile(): raw units, their masks in few words.
+std::string marked_tile_units(std::uint32_t rows) {
   const std::uint32_t mask_words = (rows + 7) / 8;
   std::string text = "struct Tile {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: RawUnit,\n", k);
@@ -176,6 +206,13 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
     }
     text += std::format("{}return Tile({});\n{}", indent, list, full ? "  }\n" : "}\n");
   }
+  return text;
+}
+
+}  // namespace
+
+std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits) {
+  std::string text = marked_tile_units(rows);
   const PackedCounts counts(rows, traits);
   if (!lanes) {
     text += "struct Rows {\n";
@@ -193,27 +230,10 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
   // r: counts, then the counts in the lanes before; t: those of whole rows, after the scan.
   text += "struct Rows {\n";
   for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
-  text += "}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  return Rows(";
-  for (std::uint32_t w = 0; w < counts.words(); ++w) {
-    std::string packed;
-    for (std::uint32_t k = w * counts.per_word(); k < std::min(rows, (w + 1) * counts.per_word()); ++k) {
-      packed += std::format("{}(countOneBits({}) << {}u)", packed.empty() ? "" : " | ", mask_of(k),
-                            counts.bits * (k % counts.per_word()));
-    }
-    text += std::format("{}{}, 0u", w == 0 ? "" : ", ", packed);
-  }
-  const auto sum = [&](std::string_view word) {
-    std::string all;
-    for (std::uint32_t k = 0; k < rows; ++k) all += std::format("{}{}", k == 0 ? "" : " + ", counts.field(word, k));
-    return all;
-  };
-  text += std::format(");\n}}\nfn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", sum("rows.r"));
-  // The count before row k in its subgroup.
-  std::string before;
-  for (std::uint32_t k = 0; k < rows; ++k) {
-    text += std::format("fn row_before{}(rows: Rows) -> u32 {{ return {}{}; }}\n", k, before, counts.field("rows.r", k));
-    before += counts.field("rows.t", k) + " + ";
-  }
+  text += std::format("}}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
+                      counts.packed_rows());
+  text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", counts.sum("rows.r"));
+  text += counts.rows_before();
   text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
@@ -223,9 +243,62 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
         "  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n"
         "  let t{0} = subgroup_pick(e{0} + rows.r{0}, last, thread);\n",
         w);
-    list += std::format("{}e{}, t{}", w == 0 ? "" : ", ", w, w);
+    list += std::format("e{0}, t{0}, ", w);
   }
-  return text + std::format("  return ScannedRows(Rows({}), {});\n}}\n", list, sum("t"));
+  return text + std::format("  return ScannedRows(Rows({}), {});\n}}\n", list, counts.sum("t"));
+}
+
+std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits) {
+  std::string text = marked_tile_units(rows);
+  text +=
+      "// Index + 1 of the last marked item of a unit; 0 if there is none.\n"
+      "fn last_marked(mask: u32, unit: u32, range: Range) -> u32 {\n"
+      "  let last = item_index(unit * UNIT_ITEMS + firstLeadingBit(mask | 1u), range) + 1u;\n"
+      "  return select(0u, last, mask != 0u);\n}\n";
+  const auto last = [](std::uint32_t k) { return std::format("last_marked({}, unit + {}u * step, range)", mask_of(k), k); };
+  if (!lanes) {
+    text += "struct Rows {\n";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
+    text += "}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  return Rows(";
+    std::string folded = "rows.r0";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("{}vec2u(countOneBits({}), {})", k == 0 ? "" : ",\n              ", mask_of(k), last(k));
+      if (k > 0) folded = std::format("combine({}, rows.r{})", folded, k);
+    }
+    text += std::format(");\n}}\nfn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", folded);
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("fn row_before{0}(rows: Rows) -> u32 {{ return rows.r{0}.x; }}\n", k);
+    }
+    return text;
+  }
+  const PackedCounts counts(rows, traits);
+  text += "struct Rows {\n";
+  for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
+  text += "  last: u32,\n}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  var last = 0u;\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  last = max(last, {});\n", last(k));
+  text += std::format("  return Rows({}last);\n}}\n", counts.packed_rows());
+  text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return vec2u({}, rows.last);\n}}\n", counts.sum("rows.r"));
+  text += counts.rows_before();
+  text +=
+      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+      "  let end = workgroup.subgroup_size - 1u;\n";
+  const bool emulated = traits.emulated_subgroup_size != 0;
+  std::string list;
+  for (std::uint32_t w = 0; w < counts.words(); ++w) {
+    text += emulated ? std::format(
+                           "  let e{0} = subgroup_exclusive(vec2u(rows.r{0}, 0u), thread, workgroup).x;\n"
+                           "  let t{0} = subgroup_pick(vec2u(e{0} + rows.r{0}, 0u), end, thread).x;\n",
+                           w)
+                     : std::format(
+                           "  let e{0} = subgroupExclusiveAdd(rows.r{0});\n"
+                           "  let t{0} = subgroupShuffle(e{0} + rows.r{0}, end);\n",
+                           w);
+    list += std::format("e{0}, t{0}, ", w);
+  }
+  text += emulated
+              ? "  let last = subgroup_pick(subgroup_inclusive(vec2u(0u, rows.last), thread, workgroup), end, thread).y;\n"
+              : "  let last = subgroupMax(rows.last);\n";
+  return text + std::format("  return ScannedRows(Rows({}0u), vec2u({}, last));\n}}\n", list, counts.sum("t"));
 }
 
 void add_count_types(KernelBuilder& builder) {

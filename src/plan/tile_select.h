@@ -39,6 +39,12 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
 // Tile, load_tile(), Rows, ... of marked units whose masks and counts lie packed in few registers.
 std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);
 
+// The same where the accumulator is vec2u(marked items, index + 1 of the last of them); row_beforeK() gives counts.
+std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);
+
+// The expression of the mask of row k of such a `tile`.
+std::string mask_of(std::uint32_t k);
+
 // Counts: Accumulator u32 with sums.
 void add_count_types(KernelBuilder& builder);
 TileAccumulator count_accumulator();

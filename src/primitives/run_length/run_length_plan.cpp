@@ -5,7 +5,6 @@
 
 #include "plan/plan_builder.h"
 #include "plan/tile_runs.h"
-#include "plan/tile_segments.h"
 #include "plan/tile_select.h"
 #include "upsweep/runs.h"
 
@@ -71,6 +70,73 @@ void add_total(KernelBuilder& builder, bool has_items) {
                                          has_items ? "  end_run(sum, items_so_far());\n" : ""));
 }
 
+// Runs of words go through workgroup memory: the stores are coalesced, and neighbours there give the lengths.
+struct RunStage {
+  std::uint32_t per_thread = 0;  // 0: each thread stores what it finds
+};
+
+RunStage choose_stage(const RunLengthShape& shape, const TileItems& items, const ScanTuning& tuning,
+                      const DeviceTraits& traits) {
+  const bool has_words = !items.type.is_struct() && items.type.stride_bytes == 4;
+  if (shape.only_repeated || !has_words || items.unit_items * tuning.rows < 8) return {};
+  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
+  const std::uint32_t scan_bytes = in_memory ? (tuning.rows + 3) * tuning.workgroup_size * 8 + 1024 : 1024;
+  constexpr std::uint32_t wanted = 5;
+  if ((wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes > traits.max_workgroup_bytes) return {};
+  return {wanted};
+}
+
+void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items, RunStage stage,
+                     const ScanTuning& tuning) {
+  builder.constant("STAGE", stage.per_thread * tuning.workgroup_size);
+  std::string text;
+  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> run_values: array<RawItem>;\n";
+  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> run_offsets: array<u32>;\n";
+  text +=
+      "var<workgroup> shared_runs: u32;\n"
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged_values: array<RawItem, STAGE + WORKGROUP_SIZE>;\n"
+      "// Index + 1 of each run's first item; in front that of the run before.\n"
+      "var<workgroup> staged_starts: array<u32, STAGE + WORKGROUP_SIZE + 1u>;\n"
+      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = first;\n";
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    text += std::format(
+        "  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n"
+        "  staged_values[to{0}] = {2};\n  staged_starts[to{0} + 1u] = item_index(unit * UNIT_ITEMS + {0}u, range) + 1u;\n",
+        k, 1u << k, items.item("items", k));
+    if (k + 1 < items.unit_items) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
+  }
+  text +=
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n"
+      "  if (thread.index == 0u) { shared_runs = prefix.total.x; }\n"
+      "  let count = workgroupUniformLoad(&shared_runs);\n"
+      "  let spare = STAGE + thread.index;\n"
+      "  var last = prefix.tile.y;\n"
+      "  for (var done = 0u; done < count; done += STAGE) {\n"
+      "    let first = prefix.subgroup.x - done;\n"
+      "    if (thread.index == 0u) { staged_starts[0] = last; }\n";
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    text += std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n", k,
+                        mask_of(k));
+  }
+  text +=
+      "    workgroupBarrier();  // the stage is filled\n"
+      "    let staged = min(STAGE, count - done);\n"
+      "    let run_first = prefix.tile.x + done;\n"
+      "    for (var i = thread.index; i < staged; i += WORKGROUP_SIZE) {\n"
+      "      let start = staged_starts[i + 1u];\n";
+  if (shape.write_values) text += "      run_values[params.values_first + run_first + i] = staged_values[i];\n";
+  if (shape.write_offsets) text += "      run_offsets[params.offsets_first + run_first + i] = start - 1u;\n";
+  text +=
+      "      end_run(vec2u(run_first + i, staged_starts[i]), start - 1u);\n    }\n"
+      "    last = staged_starts[staged];\n"
+      "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  builder.generated("store", text);
+  builder.more_workgroup_bytes(8 + (stage.per_thread + 1) * 2 * 4 * tuning.workgroup_size);
+}
+
 // end_run(runs, end): the run that was the last one ends before item `end`.
 void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
   if (!shape.write_lengths) {
@@ -85,30 +151,8 @@ void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
                                 shape.only_repeated ? " && end > runs.y" : ""));
 }
 
-// The last head before a lane is that of one lane, which a ballot names.
-std::string lane_scan(const ScanTuning& tuning, const DeviceTraits& traits) {
-  const std::uint32_t rows = tuning.rows;
-  std::string text = start_lane_function(traits);
-  text +=
-      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
-      "  let last = workgroup.subgroup_size - 1u;\n  let left = max(thread.lane, 1u) - 1u;\n";
-  text += packed_count_scan(rows, traits, "x");
-  std::string list;
-  for (std::uint32_t k = 0; k < rows; ++k) {
-    // Lanes up to the left one that have no head give 0, as lane 0 does then.
-    text += std::format(
-        "  let h{0} = subgroupBallot(rows.r{0}.y != 0u);\n"
-        "  let b{0} = subgroupShuffle(rows.r{0}.y, start_lane(h{0}, left));\n"
-        "  let e{0} = vec2u(c{0}, select(0u, b{0}, thread.lane > 0u));\n"
-        "  let w{0} = vec2u(n{0}, subgroupShuffle(rows.r{0}.y, start_lane(h{0}, last)));\n",
-        k);
-    text += k == 0 ? "  let t0 = w0;\n" : std::format("  let t{0} = combine(t{1}, w{0});\n", k, k - 1);
-    list += k == 0 ? std::string("e0") : std::format(", combine(t{}, e{})", k - 1, k);
-  }
-  return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list, rows - 1);
-}
-
-TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool vectors) {
+TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const DeviceTraits& traits,
+                         const ScanTuning& tuning, bool vectors) {
   TileProgram program;
   program.name = "run_length";
   program.accumulator = {.type = "vec2u", .size_bytes = 8};
@@ -127,8 +171,6 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool v
       {.variable = "run_offsets", .slot = slots.offsets, .first_field = "offsets_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
-  program.late_publish = true;
-  program.lane_scan = lane_scan;
   program.add_types = [](KernelBuilder& builder) {
     builder.alias("Accumulator", "vec2u");
     builder.generated("runs",
@@ -146,9 +188,19 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, bool v
                                             shape.only_repeated ? "u.mask >> 4u" : "heads"));
     return {};
   };
-  program.add_sink = [&shape, items](KernelBuilder& builder) {
+  const RunStage stage = choose_stage(shape, items, tuning, traits);
+  if (stage.per_thread != 0) {
+    program.late_publish = true;
+    program.has_own_store_tile = true;
+    program.own_tile = [tuning, &traits](bool lanes) { return run_tile(tuning.rows, lanes, traits); };
+  }
+  program.add_sink = [&shape, items, stage, tuning](KernelBuilder& builder) {
     add_end_run(builder, shape);
-    add_sink(builder, shape, items);
+    if (stage.per_thread == 0) {
+      add_sink(builder, shape, items);
+    } else {
+      add_staged_sink(builder, shape, items, stage, tuning);
+    }
   };
   program.add_total = add_total;
   return program;
@@ -186,7 +238,9 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
                           .length_on_device = shape.item_count.read_on_device,
                           .item_count = item_count};
   const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(shape, slots, with_vectors); }, vectors,
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
+                      return make_program(shape, slots, traits, fitted, with_vectors);
+                    }, vectors,
                     extent, traits, chosen, offsets, true);
 }
 
