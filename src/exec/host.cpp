@@ -85,7 +85,7 @@ class HostRun {
 
   Result<std::vector<std::byte>> read(std::string_view argument, std::uint64_t size_bytes) {
     const auto slot = std::ranges::find(plan_->arguments, argument, &ArgumentSlot::name);
-    return context_->read(buffers_.at(slot - plan_->arguments.begin()).get(), size_bytes);
+    return context_->read(buffers_.at(static_cast<std::size_t>(slot - plan_->arguments.begin())).get(), size_bytes);
   }
 
   Context* context_;

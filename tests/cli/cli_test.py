@@ -1,92 +1,27 @@
-"""Runs the upsweep program as a user does and compares it with NumPy.
-
-UPSWEEP_PROGRAM is the program, UPSWEEP_EXPECT_ADAPTER (lavapipe or swiftshader) the adapter that must answer.
-"""
+"""Runs the upsweep program as a user does and compares it with NumPy."""
 
 import json
 import os
 import re
 import signal
 import subprocess
-import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-PROGRAM = os.environ["UPSWEEP_PROGRAM"]
-ADAPTER = {"lavapipe": "llvmpipe", "swiftshader": "SwiftShader"}[os.environ["UPSWEEP_EXPECT_ADAPTER"]]
+from cli_case import ADAPTER, DTYPES, PROGRAM, CliTest, is_defined, random_items
 
-
-
-def keep_driver_loaded():
-    """For leak checkers: what an unloaded driver still holds in its static variables looks like a leak."""
-    manifest = os.environ["VK_DRIVER_FILES"]
-    with open(manifest) as file:
-        library = json.load(file)["ICD"]["library_path"]
-    if library.startswith("."):
-        library = os.path.join(os.path.dirname(manifest), library)
-    os.environ["LD_PRELOAD"] = library
-
-
-if os.environ.get("UPSWEEP_KEEP_DRIVER"):
-    keep_driver_loaded()
-
-DTYPES = ["b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"]
 OPERATORS = {
     "sum": np.sum, "product": np.prod, "min": np.min, "max": np.max,
     "and": np.bitwise_and.reduce, "or": np.bitwise_or.reduce, "xor": np.bitwise_xor.reduce,
     "argmin": np.argmin, "argmax": np.argmax, "any": np.any, "all": np.all,
 }
-BITWISE = {"and", "or", "xor"}
 
 
-def is_defined(op, dtype):
-    if op in BITWISE:
-        return dtype[0] != "f"
-    return dtype != "f8" or op not in ("sum", "product")
-
-
-def random_items(dtype, count, seed=1):
-    rng = np.random.default_rng(seed)
-    if dtype == "b1":
-        return rng.integers(0, 2, count).astype(bool)
-    if dtype[0] == "f":
-        return rng.normal(0, 3, count).astype(dtype)
-    info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
-
-
-class CliTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def save(self, array, name="items.npy"):
-        np.save(self.path(name), array)
-        return self.path(name)
-
-    def run_program(self, *arguments, **options):
-        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
-
-    def output_of(self, *arguments, **options):
-        done = self.run_program(*arguments, **options)
-        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
-        return done.stdout
-
+class Reduce(CliTest):
     def reduce(self, *arguments):
         return self.output_of("reduce", *arguments).removesuffix("\n")
-
-    def assert_refused(self, exit_code, expected, *arguments, **options):
-        """Nothing on stdout, and one line on stderr that contains `expected`."""
-        done = self.run_program(*arguments, **options)
-        self.assertEqual(done.returncode, exit_code, f"{arguments}: {done.stderr}")
-        self.assertEqual(done.stdout, "")
-        self.assertRegex(done.stderr, r"\Aupsweep: [^\n]+\n\Z")
-        self.assertIn(expected, done.stderr)
 
     def assert_close_sum(self, text, items, axis=None):
         """f4 and f2 sums are tree sums in f32: within a few roundings of the exact sum of |x|, then one to the type."""
@@ -99,8 +34,6 @@ class CliTest(unittest.TestCase):
         value = np.array(text.split(), dtype=items.dtype).astype("f8").reshape(np.shape(exact))
         self.assertTrue(np.all(np.abs(value - exact) <= bound), f"{value} is not {exact} within {bound}")
 
-
-class Reduce(CliTest):
     def check(self, op, items, path, *options):
         text = self.reduce("--op", op, *options, path)
         expected = OPERATORS[op](items)
@@ -378,14 +311,12 @@ class BadInput(CliTest):
         self.assert_refused(2, "cannot be read", "reduce", "--op-wgsl", self.path("none"), *operator[2:], self.good)
 
     def test_usage_errors_are_refused(self):
-        self.assert_refused(2, "subcommand")
         self.assert_refused(2, "", "sort", self.good)
         self.assert_refused(2, "file", "reduce")
         self.assert_refused(2, "--colour", "reduce", "--colour", self.good)
         self.assert_refused(2, "--limits", "--limits", "tight", "info")
         self.assert_refused(2, "No adapter fits", "--adapter", "no such thing", "info")
         self.assert_refused(2, "No adapter fits", "--backend", "glide", "reduce", self.good)
-        self.assert_refused(2, "subcommand", "explain")
         self.assert_refused(2, "items", "explain", "reduce")
         self.assert_refused(2, "no count", "explain", "reduce", "--items", "-3")
         self.assert_refused(2, "no count", "explain", "reduce", "--items", "2^99")
@@ -441,6 +372,7 @@ class OtherCommands(CliTest):
         text = self.output_of("info")
         self.assertIn(facts["adapter"], text)
         self.assertIn(facts["reduce"][0], text)
+        self.assertIn(facts["scan"][0], text)
 
     def test_options_change_what_info_reports(self):
         facts = json.loads(self.output_of("info", "--json", "--no-subgroups", "--limits", "minimum"))

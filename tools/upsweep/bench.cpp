@@ -16,14 +16,20 @@ struct BenchArguments {
   std::vector<std::string> items;
 };
 
+std::string in_a_row(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 Outcome run_bench(Program& program, const BenchArguments& arguments) {
   bench::BenchOptions options = arguments.bench;
-  const std::vector<std::string> known = bench::bench_names();
+  const bool ladder = options.ladder || options.quick;
+  const std::vector<std::string> known = ladder ? bench::ladder_names() : bench::bench_names();
   for (const std::string& name : options.names) {
     if (std::ranges::contains(known, name)) continue;
-    std::string names;
-    for (const std::string& known_name : known) names += (names.empty() ? "" : ", ") + known_name;
-    return refuse(std::format("there is no benchmark \"{}\"; there are: {}", name, names));
+    return refuse(
+        std::format("there is no {} \"{}\"; there are: {}", ladder ? "ladder of" : "benchmark", name, in_a_row(known)));
   }
   for (const std::string& text : arguments.items) {
     const auto count = parse_count(text);
@@ -53,16 +59,31 @@ void add_bench(Program& program) {
       program.add(program.app, "bench", "Measure primitives; without a name, the quick ladder of reduce",
                   "  upsweep bench\n"
                   "  upsweep bench reduce --type f32 --items 2^20,2^24 --json result.json\n"
-                  "  upsweep bench reduce --ladder",
+                  "  upsweep bench scan select --items 2^26\n"
+                  "  upsweep bench --ladder scan\n"
+                  "  upsweep bench scan --op exclusive_sum --type u32 --tuning path=single_pass,rows=4",
                   arguments, run_bench);
-  command.add_option("names", options.names, "Benchmarks to run")->type_name("NAMES");
-  command.add_flag("--ladder", options.ladder, "Show each step from the naive kernel to the library's");
+  command.add_option("names", options.names, "Benchmarks to run: " + in_a_row(bench::bench_names()))
+      ->type_name("NAMES");
+  command.add_flag("--ladder", options.ladder,
+                   "Show each step from the naive kernel to the library's: " + in_a_row(bench::ladder_names()));
   command.add_flag("--quick", options.quick, "The ladder at one size that suits the adapter");
   command.add_option("--items", arguments->items, "Item counts, as 1000000, 1e6 or 2^20")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("LIST");
-  command.add_option("--type", options.types, "Item types: u32, f32, ...")->delimiter(',')->type_name("LIST");
-  command.add_option("--op", options.operation, "Operator")->type_name("OP");
+  command.add_option("--type", options.types, "Item types: u32, f32, ...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  command
+      .add_option("--op", options.operation,
+                  "reduce: an operator; scan: exclusive_sum, inclusive_sum or inclusive_sum_by_key")
+      ->type_name("OP");
+  command.add_option("--tuning", options.tuning, "Knobs of the library's tuning, as rows=4; a wrong one names all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("KNOB=VALUE");
   command.add_option("--samples", options.samples, "Measurements of each case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
+#include <algorithm>
 #include <charconv>
 #include <format>
 #include <limits>
 #include <optional>
+#include <ranges>
 
 #include "output_file.h"
 
@@ -14,6 +16,23 @@ std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
   const bool is_request = error.kind == ErrorKind::invalid_request || error.kind == ErrorKind::unsupported ||
                           (error.kind == ErrorKind::internal && has_user_text);
   return std::unexpected(Failure{is_request ? usage_failure : device_failure, single_line(error.message)});
+}
+
+std::unexpected<Failure> failed(const Error& error, const UserText& text) {
+  std::string complaints;
+  for (const auto part : std::views::split(std::string_view(error.message), '\n')) {
+    std::string_view line(part);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with(text.origin)) continue;
+    line.remove_prefix(text.origin.size());
+    const auto message = line.find(": ");  // behind the number of the line
+    if (line.find_first_not_of(":0123456789") == message + 1) {
+      complaints += std::format("{}{}", complaints.empty() ? "" : "; ", line.substr(message + 2));
+    }
+  }
+  if (complaints.empty() || text.text.empty()) return failed(error, !text.text.empty());
+  return std::unexpected(
+      Failure{usage_failure, single_line(std::format("{} \"{}\": {}", text.option, text.text, complaints))});
 }
 
 std::string single_line(std::string_view text) {
@@ -51,6 +70,15 @@ Expected<std::uint64_t> parse_count(std::string_view text) {
   }
   if (!value) return refuse(std::format("\"{}\" is no count; write 1000000, 1e6 or 2^20.", single_line(text)));
   return *value;
+}
+
+Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length) {
+  const auto rows = parse_count(text);
+  constexpr std::uint64_t most = 0xffffffff;
+  if (rows && (row_length > most || (row_length != 0 && *rows > most / row_length))) {
+    return refuse(std::format("{} rows of {} items are more than the device can count", *rows, row_length));
+  }
+  return rows;
 }
 
 Expected<std::unique_ptr<Context>> open_context(const GlobalOptions& global, bool debug) {

@@ -32,11 +32,22 @@ inline std::unexpected<Failure> refuse(std::string message) {
 // With `has_user_text` a kernel that does not compile is taken for a mistake in that text.
 std::unexpected<Failure> failed(const Error& error, bool has_user_text = false);
 
+// What the user gave in an option, and what compiler messages call it.
+struct UserText {
+  std::string_view option;
+  std::string_view text;
+  std::string_view origin;
+};
+// A compiler's complaint about that text in short: the option, the text, the message. Other errors as above.
+std::unexpected<Failure> failed(const Error& error, const UserText& text);
+
 // Several lines as one, without control characters.
 std::string single_line(std::string_view text);
 
 // 1000000, 1e6 or 2^20.
 Expected<std::uint64_t> parse_count(std::string_view text);
+// A count of rows of so many items each, which 32-bit indices must reach.
+Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length);
 
 struct GlobalOptions {
   AdapterRequest adapter;

@@ -8,6 +8,8 @@
 
 #include "commands.h"
 #include "upsweep/reduce.h"
+#include "upsweep/scan.h"
+#include "upsweep/select.h"
 
 namespace upsweep::cli {
 namespace {
@@ -16,8 +18,16 @@ struct InfoOptions {
   bool json = false;
 };
 
-// "sum of f32 items, subgroupAdd" for typical reductions.
-std::vector<std::string> chosen_paths(const DeviceTraits& traits) {
+constexpr std::uint64_t typical_items = std::uint64_t{1} << 24;
+
+// "sum of f32 items, subgroupAdd; 2^24 items in 2 passes".
+std::string chosen_path(const Result<Plan>& plan, const std::string& subject) {
+  if (!plan) return std::format("{}: {}", subject, single_line(plan.error().message));
+  const std::size_t passes = plan->dispatches.size();
+  return std::format("{}; 2^24 items in {} {}", plan->notes.at(0), passes, passes == 1 ? "pass" : "passes");
+}
+
+std::vector<std::string> reduce_paths(const DeviceTraits& traits) {
   std::vector<std::pair<BinaryOperator, ElementType>> cases{{BinaryOperator::sum(), ElementType::u32()},
                                                             {BinaryOperator::sum(), ElementType::f32()},
                                                             {BinaryOperator::min(), ElementType::f32()},
@@ -26,15 +36,21 @@ std::vector<std::string> chosen_paths(const DeviceTraits& traits) {
   if (traits.f16) cases.emplace_back(BinaryOperator::sum(), ElementType::f16());
   std::vector<std::string> paths;
   for (const auto& [op, type] : cases) {
-    constexpr std::uint64_t item_count = std::uint64_t{1} << 24;
-    const auto plan = plan_reduce({.item_count = Count::on_host(item_count), .input = type, .combine = op}, traits);
-    if (!plan) {
-      paths.push_back(std::format("{} of {}: {}", to_string(op), type.name, single_line(plan.error().message)));
-      continue;
-    }
-    const std::size_t passes = plan->dispatches.size();
-    paths.push_back(std::format("{}; 2^24 items in {} {}", plan->notes.at(0), passes, passes == 1 ? "pass" : "passes"));
+    const auto plan = plan_reduce({.item_count = Count::on_host(typical_items), .input = type, .combine = op}, traits);
+    paths.push_back(chosen_path(plan, std::format("{} of {}", to_string(op), type.name)));
   }
+  return paths;
+}
+
+std::vector<std::string> scan_paths(const DeviceTraits& traits) {
+  std::vector<std::string> paths;
+  for (const ElementType& type : {ElementType::u32(), ElementType::f32(), ElementType::u64()}) {
+    const auto plan = plan_scan({.item_count = Count::on_host(typical_items), .input = type}, traits);
+    paths.push_back(chosen_path(plan, std::format("scan of {}", type.name)));
+  }
+  const auto selection =
+      plan_select({.item_count = Count::on_host(typical_items), .predicate = Predicate::of("x > 0.0")}, traits);
+  paths.push_back(chosen_path(selection, "selection of f32"));
   return paths;
 }
 
@@ -66,8 +82,10 @@ nlohmann::ordered_json as_json(const Context& context) {
                    {"subgroup_ids_follow_index", probe.subgroup_ids_follow_index},
                    {"workgroup_atomics", probe.workgroup_atomics},
                    {"integer_division", probe.integer_division},
-                   {"keeps_subnormals", probe.keeps_subnormals}};
-  json["reduce"] = chosen_paths(traits);
+                   {"keeps_subnormals", probe.keeps_subnormals},
+                   {"look_back", traits.look_back}};
+  json["reduce"] = reduce_paths(traits);
+  json["scan"] = scan_paths(traits);
   json["adapters"] = Context::adapter_names();
   return json;
 }
@@ -117,8 +135,11 @@ void print_text(const Context& context) {
                        probe.workgroup_atomics ? "count right" : "COUNT WRONG",
                        probe.integer_division ? "is right" : "IS WRONG",
                        probe.keeps_subnormals ? "kept in arithmetic" : "flushed to zero in arithmetic"));
+  line("", std::format("single-pass scans by look-back are {}", traits.look_back ? "right" : "not taken"));
   std::string_view name = "reduce";
-  for (const std::string& path : chosen_paths(traits)) line(std::exchange(name, ""), path);
+  for (const std::string& path : reduce_paths(traits)) line(std::exchange(name, ""), path);
+  name = "scan";
+  for (const std::string& path : scan_paths(traits)) line(std::exchange(name, ""), path);
   name = "adapters";
   for (const std::string& adapter : Context::adapter_names()) line(std::exchange(name, ""), adapter);
 }

@@ -106,6 +106,15 @@ Expected<Items> Items::open(const std::string& path, OperatorKind op, bool round
   }
 }
 
+Expected<Items> Items::open_for_text(const std::string& path, std::string_view option, bool round_to_f4) {
+  auto items = open_to_compare(path, round_to_f4);
+  if (items && items->has_keys()) {
+    return refuse(std::format("{}: {} calculates in WGSL, which has no 64-bit floats; add --cast f4",
+                              items->array_.name(), option));
+  }
+  return items;
+}
+
 void Items::widen_f16() {
   if (read_as_ != Dtype::f2) return;
   read_as_ = Dtype::f4;
@@ -132,7 +141,7 @@ Number Items::item_of(const Number& value) const {
 
 Expected<std::span<const std::byte>> Items::window(std::uint64_t first, std::uint64_t count,
                                                    std::vector<std::byte>& scratch) const {
-  if (preparation_ == Preparation::widen && read_as_ == array_.dtype()) {
+  if (are_as_in_file()) {
     if (const auto all = array_.span()) return all->subspan(first * type_.size_bytes, count * type_.size_bytes);
   }
   scratch.resize(count * npy::item_size(read_as_));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -28,6 +29,12 @@ class Items {
  public:
   // Chooses the item type for the operator. `round_to_f4`: as if the file held f4.
   static Expected<Items> open(const std::string& path, OperatorKind op, bool round_to_f4);
+  // For comparisons of neighbours: f8 items become keys, equal where the values are; NaN equals NaN.
+  static Expected<Items> open_to_compare(const std::string& path, bool round_to_f4 = false) {
+    return open(path, OperatorKind::argmin, round_to_f4);
+  }
+  // For WGSL text of the user's, given in `option`, that sees the items.
+  static Expected<Items> open_for_text(const std::string& path, std::string_view option, bool round_to_f4);
   // For devices without f16.
   void widen_f16();
 
@@ -39,6 +46,8 @@ class Items {
   [[nodiscard]] bool has_keys() const {
     return preparation_ == Preparation::order_min || preparation_ == Preparation::order_max;
   }
+  // Whether what the device gets has the bytes of the file, but for their order.
+  [[nodiscard]] bool are_as_in_file() const { return preparation_ == Preparation::widen && read_as_ == array_.dtype(); }
   // The value of a key, or the number itself where the device sees values.
   [[nodiscard]] Number value_of(const Number& result) const;
   // The item that the device sees for a value.

@@ -6,13 +6,18 @@
 #include <format>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "commands.h"
 
 namespace upsweep::cli {
 
 using AddCommand = void(Program&);
-AddCommand add_info, add_reduce, add_explain, add_bench;
+AddCommand add_info, add_reduce, add_scan, add_select, add_unique, add_run_length, add_explain, add_bench;
+
+constexpr AddCommand* commands[] = {add_info,   add_reduce,     add_scan,    add_select,
+                                    add_unique, add_run_length, add_explain, add_bench};
 
 namespace {
 
@@ -23,6 +28,24 @@ int report(const Failure& failure) {
 
 // A driver that flushes all streams as it goes away leaves the error with stdout, not with std::cout.
 bool flush_output() { return std::cout.flush() && std::ferror(stdout) == 0; }
+
+// What the parser says, but for a command that is missing or unknown: then which there are.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || command->get_require_subcommand_min() == 0) {
+    return error.what();
+  }
+  const std::string prefix = command == &app ? "" : command->get_name() + " ";
+  std::string names;
+  for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; })) {
+    names += std::format("{}{}", names.empty() ? "" : ", ", prefix + known->get_name());
+  }
+  const std::vector<std::string> words = app.remaining(true);
+  if (words.empty()) return std::format("which command? There are: {}", names);
+  if (words.front().starts_with('-')) return std::format("there is no option \"{}\"", words.front());
+  return std::format("there is no command \"{}\"; commands are: {}", prefix + words.front(), names);
+}
 
 void add_global_options(Program& program) {
   CLI::App& app = program.app;
@@ -40,6 +63,8 @@ void add_global_options(Program& program) {
       "Examples:\n"
       "  upsweep info\n"
       "  upsweep reduce --op max temperatures.npy\n"
+      "  upsweep scan counts.npy -o offsets.npy --exclusive --total\n"
+      "  upsweep select --where 'x > 0.5' samples.npy -o large.npy\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"
@@ -51,12 +76,12 @@ void add_global_options(Program& program) {
 int run(int argc, char** argv) {
   Program program;
   add_global_options(program);
-  for (AddCommand* add : {add_info, add_reduce, add_explain, add_bench}) add(program);
+  for (AddCommand* add : commands) add(program);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      return report({usage_failure, std::string(error.what()) + "; --help shows the usage"});
+      return report({usage_failure, usage_message(program.app, error) + "; --help shows the usage"});
     }
     program.app.exit(error);  // prints the help or the version
     return flush_output() ? 0 : report({device_failure, "cannot write to standard output"});

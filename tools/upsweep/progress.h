@@ -21,6 +21,8 @@ class Progress {
     if (is_shown_ && is_terminal_) std::cerr << "\r\033[K" << std::flush;
   }
 
+  void advance(std::uint64_t bytes) { at(done_bytes_ += bytes); }
+
   void at(std::uint64_t bytes) {
     const auto now = Clock::now();
     if (now < next_ || total_bytes_ == 0) return;
@@ -38,6 +40,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   std::string what_;
   std::uint64_t total_bytes_;
+  std::uint64_t done_bytes_ = 0;
   bool is_terminal_ = isatty(STDERR_FILENO) != 0;
   bool is_shown_ = false;
   Clock::time_point start_ = Clock::now();

@@ -15,34 +15,21 @@ struct ReleaseBuffer {
 };
 using Buffer = std::unique_ptr<WGPUBufferImpl, ReleaseBuffer>;
 
-bool is_arg(OperatorKind kind) { return kind == OperatorKind::argmin || kind == OperatorKind::argmax; }
-
-// What a reduction of `value` items stores.
-ElementType result_type(const BinaryOperator& op, const ElementType& value) {
-  switch (op.kind) {
-    case OperatorKind::argmin:
-    case OperatorKind::argmax:
-    case OperatorKind::logical_any:
-    case OperatorKind::logical_all: return ElementType::u32();
-    default: return value.scalar == Scalar::f16 ? ElementType::f32() : value;
-  }
-}
-
 class Run {
  public:
-  Run(Context& context, const Items& items, const WindowedReduce& job, Progress& progress, const TakeResult& take)
-      : context_(context), items_(items), job_(job), progress_(progress), take_(take) {
+  Run(Context& context, const WindowedReduce& job, Progress& progress, const TakeResult& take)
+      : context_(context), fold_(job.fold), items_(job.fold.items()), job_(job), progress_(progress), take_(take) {
     const std::uint64_t bytes = std::min(job.window_bytes, context.traits().max_buffer_bytes);
     constexpr std::uint64_t most_items = std::uint64_t{1} << 31;  // a reduction counts in u32
-    window_items_ = std::clamp<std::uint64_t>(bytes / items.type().size_bytes, 1, most_items);
+    window_items_ = std::clamp<std::uint64_t>(bytes / items_.type().size_bytes, 1, most_items);
   }
 
   Outcome run() {
     const std::uint64_t item_count = items_.array().item_count();
     if (const auto ok = make(input_, std::min(window_items_, item_count) * items_.type().size_bytes); !ok) return ok;
-    if (job_.row_length <= window_items_) return whole_rows();
-    for (std::uint64_t row = 0; row < job_.row_count; ++row) {
-      const Outcome ok = is_arg(job_.op.kind) ? split_row_arg(row) : split_row(row);
+    if (job_.rows.length <= window_items_) return whole_rows();
+    for (std::uint64_t row = 0; row < job_.rows.count; ++row) {
+      const Outcome ok = fold_.is_arg() ? split_row_arg(row) : split_row(row);
       if (!ok) return ok;
     }
     return {};
@@ -78,7 +65,7 @@ class Run {
     wgpuCommandEncoderRelease(encoder);
     if (status) wgpuQueueSubmit(context_.queue(), 1, &commands);
     wgpuCommandBufferRelease(commands);
-    if (!status) return failed(status.error(), job_.has_user_text);
+    if (!status) return fold_.failure(status.error());
     return check_device(context_);
   }
 
@@ -89,37 +76,29 @@ class Run {
     return std::move(*bytes);
   }
 
-  [[nodiscard]] std::optional<ConstantValue> init_as(const ElementType& type) const {
-    if (!job_.init) return std::nullopt;
-    std::vector<std::byte> bytes;
-    const npy::Dtype dtype = dtype_of(*type.scalar);
-    append_bytes(bytes, settle(*job_.init, dtype), dtype);
-    return ConstantValue::from_bytes(bytes);
-  }
-
   // Of items of the file, without counts.
   [[nodiscard]] ReduceShape item_shape(const BinaryOperator& op, std::uint64_t first_index) const {
     ReduceShape shape{
-        .input = items_.type(), .transform = job_.transform_at(first_index), .value = job_.value, .combine = op};
-    shape.output = result_type(op, job_.value);
+        .input = items_.type(), .transform = fold_.transform(first_index), .value = fold_.value(), .combine = op};
+    shape.output = folded_type(op, fold_.value());
     return shape;
   }
 
   Outcome whole_rows() {
-    const ElementType result = result_type(job_.op, job_.value);
-    const std::uint64_t fitting = job_.row_length == 0 ? job_.row_count : window_items_ / job_.row_length;
-    const std::uint64_t batch = std::min({job_.row_count, fitting, window_items_});
+    const ElementType result = folded_type(fold_.op(), fold_.value());
+    const std::uint64_t fitting = job_.rows.length == 0 ? job_.rows.count : window_items_ / job_.rows.length;
+    const std::uint64_t batch = std::min({job_.rows.count, fitting, window_items_});
     Buffer output;
     if (const auto ok = make(output, batch * result.stride_bytes); !ok) return ok;
-    for (std::uint64_t row = 0; row < job_.row_count; row += batch) {
-      const std::uint64_t rows = std::min(batch, job_.row_count - row);
-      if (const auto ok = upload(row * job_.row_length, rows * job_.row_length); !ok) return ok;
-      ReduceShape shape = item_shape(job_.op, 0);
-      shape.init = init_as(job_.value);
+    for (std::uint64_t row = 0; row < job_.rows.count; row += batch) {
+      const std::uint64_t rows = std::min(batch, job_.rows.count - row);
+      if (const auto ok = upload(row * job_.rows.length, rows * job_.rows.length); !ok) return ok;
+      ReduceShape shape = item_shape(fold_.op(), 0);
+      shape.init = fold_.init_as(fold_.value());
       if (job_.by_rows) {
-        shape.segments = Segmentation::rows(Count::on_host(rows), static_cast<std::uint32_t>(job_.row_length));
+        shape.segments = Segmentation::rows(Count::on_host(rows), static_cast<std::uint32_t>(job_.rows.length));
       } else {
-        shape.item_count = Count::on_host(job_.row_length);
+        shape.item_count = Count::on_host(job_.rows.length);
       }
       if (const auto ok = submit({{shape, {.input = input_.get(), .output = output.get()}}}); !ok) return ok;
       const auto bytes = read(output, rows * result.stride_bytes);
@@ -127,7 +106,7 @@ class Run {
       for (std::uint64_t i = 0; i < rows; ++i) {
         if (const auto ok = take_(number_at(*bytes, *result.scalar, i)); !ok) return ok;
       }
-      progress_.at((row + rows) * job_.row_length * items_.type().size_bytes);
+      progress_.at((row + rows) * job_.rows.length * items_.type().size_bytes);
     }
     return {};
   }
@@ -136,13 +115,13 @@ class Run {
   Outcome reduce_parts(std::uint64_t row, const std::vector<BinaryOperator>& ops, std::vector<Buffer>& outputs) {
     const std::uint64_t parts = part_count();
     for (const BinaryOperator& op : ops) {
-      if (const auto ok = make(outputs.emplace_back(), parts * result_type(op, job_.value).stride_bytes); !ok)
+      if (const auto ok = make(outputs.emplace_back(), parts * folded_type(op, fold_.value()).stride_bytes); !ok)
         return ok;
     }
     for (std::uint64_t part = 0; part < parts; ++part) {
       const std::uint64_t first = part * window_items_;
-      const std::uint64_t count = std::min(window_items_, job_.row_length - first);
-      if (const auto ok = upload(row * job_.row_length + first, count); !ok) return ok;
+      const std::uint64_t count = std::min(window_items_, job_.rows.length - first);
+      if (const auto ok = upload(row * job_.rows.length + first, count); !ok) return ok;
       std::vector<Step> steps;
       for (std::size_t k = 0; k < ops.size(); ++k) {
         ReduceShape shape = item_shape(ops[k], first);
@@ -155,17 +134,17 @@ class Run {
       if (part % 2 == 1) {
         if (const Status ok = context_.wait(); !ok) return failed(ok.error());
       }
-      progress_.at((row * job_.row_length + first + count) * items_.type().size_bytes);
+      progress_.at((row * job_.rows.length + first + count) * items_.type().size_bytes);
     }
     return {};
   }
 
   Outcome split_row(std::uint64_t row) {
     std::vector<Buffer> partials;
-    if (const auto ok = reduce_parts(row, {job_.op}, partials); !ok) return ok;
-    const ElementType type = result_type(job_.op, job_.value);
-    ReduceShape shape{.item_count = Count::on_host(part_count()), .input = type, .combine = job_.op};
-    shape.init = init_as(type);
+    if (const auto ok = reduce_parts(row, {fold_.op()}, partials); !ok) return ok;
+    const ElementType type = folded_type(fold_.op(), fold_.value());
+    ReduceShape shape{.item_count = Count::on_host(part_count()), .input = type, .combine = fold_.op()};
+    shape.init = fold_.init_as(type);
     Buffer output;
     if (const auto ok = make(output, type.stride_bytes); !ok) return ok;
     if (const auto ok = submit({{shape, {.input = partials[0].get(), .output = output.get()}}}); !ok) return ok;
@@ -176,11 +155,11 @@ class Run {
 
   // The index in the row may need 64 bits: the host compares the windows' least (or greatest) values.
   Outcome split_row_arg(std::uint64_t row) {
-    const bool is_min = job_.op.kind == OperatorKind::argmin;
+    const bool is_min = fold_.op().kind == OperatorKind::argmin;
     const BinaryOperator extremum = is_min ? BinaryOperator::min() : BinaryOperator::max();
     std::vector<Buffer> outputs;
-    if (const auto ok = reduce_parts(row, {job_.op, extremum}, outputs); !ok) return ok;
-    const ElementType type = result_type(extremum, job_.value);
+    if (const auto ok = reduce_parts(row, {fold_.op(), extremum}, outputs); !ok) return ok;
+    const ElementType type = folded_type(extremum, fold_.value());
     const auto indices = read(outputs[0], part_count() * 4);
     if (!indices) return std::unexpected(indices.error());
     const auto values = read(outputs[1], part_count() * type.stride_bytes);
@@ -194,9 +173,10 @@ class Run {
     return take_(best * window_items_ + index);
   }
 
-  [[nodiscard]] std::uint64_t part_count() const { return (job_.row_length + window_items_ - 1) / window_items_; }
+  [[nodiscard]] std::uint64_t part_count() const { return (job_.rows.length + window_items_ - 1) / window_items_; }
 
   Context& context_;
+  const Fold& fold_;
   const Items& items_;
   const WindowedReduce& job_;
   Progress& progress_;
@@ -208,9 +188,8 @@ class Run {
 
 }  // namespace
 
-Outcome reduce_windows(Context& context, const Items& items, const WindowedReduce& job, Progress& progress,
-                       const TakeResult& take) {
-  return Run(context, items, job, progress, take).run();
+Outcome reduce_windows(Context& context, const WindowedReduce& job, Progress& progress, const TakeResult& take) {
+  return Run(context, job, progress, take).run();
 }
 
 }  // namespace upsweep::cli

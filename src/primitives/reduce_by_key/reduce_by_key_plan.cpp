@@ -45,62 +45,121 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
       "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n",
       vectors ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
-  std::string members;
-  std::string imported;
-  std::string edges;
+  const std::string keep = words_of_type(problem.op.accumulator) != 0
+                               ? "  return select(no_value(), value, is_kept);\n"
+                               : "  if (is_kept) { return value; }\n  return no_value();\n";
+  std::string inside;
   std::string by_item;
+  std::vector<std::string> terms;
   for (std::uint32_t k = 0; k < count; ++k) {
-    members += std::format("  v{}: Accumulator,\n", k);
-    const std::string item = std::format("value_at({}, unit * UNIT_ITEMS + {}u, (mask & {}u) != 0u, range)",
-                                         values.item("loaded.values", k), k, 1u << k);
-    imported += ", " + item;
-    edges += std::format(", keep({}, unit * UNIT_ITEMS + {}u, range)", item, k);
+    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", k == 0 ? "" : " | ",
+                          1u << k, k, k);
     by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
+    // Made when needed: an accumulator an item would take twice the registers.
+    text += std::format(
+        "fn item_sum{0}(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
+        "  let value = import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n"
+        "  return Accumulator(keep(value, (u.mask & {2}u) != 0u), (u.mask >> {0}u) & 1u);\n}}\n",
+        k, values.item("u.values", k), 16u << k);
+    terms.push_back(std::format("item_sum{}(u, unit, range)", k));
   }
-  const std::string total = count == 1   ? "u.v0"
-                            : count == 2 ? "combine(u.v0, u.v1)"
-                                         : "combine(combine(u.v0, u.v1), combine(u.v2, u.v3))";
+  const std::string total = count == 1   ? terms[0]
+                            : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
+                                         : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1],
+                                                       terms[2], terms[3]);
   const std::string before = "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
   text += std::format(
       "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
-      "struct Unit {{\n  items: RawUnit,\n{0}}}\n"
-      "fn value_at(raw: RawValue, position: u32, is_head: bool, range: Range) -> Accumulator {{\n"
-      "  return Accumulator(import_value(load_value(raw), item_index(position, range)), select(0u, 1u, is_head));\n}}\n"
-      "fn keep(value: Accumulator, position: u32, range: Range) -> Accumulator {{\n"
-      "  return choose(identity(), value, position >= range.begin && position < range.end);\n}}\n"
-      "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range), {5}, {4});\n}}\n"
+      "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
+      "struct Unit {{\n  items: RawUnit,\n  values: ValueUnit,\n  mask: u32,\n}}\n"
+      "fn keep(value: InnerAccumulator, is_kept: bool) -> InnerAccumulator {{\n{0}}}\n"
+      "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range), {1}, {2});\n}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
-      "  let mask = item_mask(loaded, unit, range);\n  return Unit(loaded.items{1});\n}}\n"
+      "  return Unit(loaded.items, loaded.values, item_mask(loaded, unit, range) | 0xf0u);\n}}\n"
       "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-      "  return Loaded(load_edge_items(unit, ends, range), {5}, {6});\n}}\n"
+      "  return Loaded(load_edge_items(unit, ends, range), {1}, {3});\n}}\n"
       "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
-      "  let mask = item_mask(loaded, unit, range);\n  return Unit(loaded.items{2});\n}}\n"
-      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {3}; }}\n",
-      members, imported, edges, total,
+      "  let first = unit * UNIT_ITEMS;\n  let inside = {4};\n"
+      "  return Unit(loaded.items, loaded.values, (item_mask(loaded, unit, range) & inside) | (inside << 4u));\n}}\n"
+      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {5}; }}\n",
+      keep, before,
       vectors ? "value_units[(unit * UNIT_ITEMS - params.input_first + params.values_first) / UNIT_ITEMS]"
               : "load_value_at(unit, range)",
-      before, vectors ? std::format("ValueUnit({})", by_item) : by_item);
+      vectors ? std::format("ValueUnit({})", by_item) : by_item, inside, total);
   builder.generated("units", text);
   return {};
 }
 
-void add_sink(KernelBuilder& builder, const TileItems& keys) {
+// Words of keys and values go through workgroup memory: the stores are coalesced.
+std::uint32_t choose_stage(const Problem& problem, const TileItems& keys, const ScanTuning& tuning,
+                           const DeviceTraits& traits) {
+  const bool has_words = !keys.type.is_struct() && keys.type.stride_bytes == 4 && words_of_type(problem.op.accumulator) == 1;
+  if (!has_words || keys.unit_items * tuning.rows < 8) return 0;
+  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
+  const std::uint32_t scan_bytes = in_memory ? (tuning.rows + 3) * tuning.workgroup_size * 8 + 1024 : 1024;
+  constexpr std::uint32_t wanted = 5;
+  return (wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes > traits.max_workgroup_bytes ? 0 : wanted;
+}
+
+void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {
+  const std::uint32_t count = keys.unit_items;
   std::string text =
       "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
       "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
       "fn end_run(runs: Accumulator) {\n"
-      "  if (runs.heads != 0u) { output[params.output_first + runs.heads - 1u] = result_value(runs.value); }\n}\n"
-      "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
-  for (std::uint32_t k = 0; k < keys.unit_items; ++k) {
-    text += std::format(
-        "  if (u.v{0}.heads != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = {1};\n  }}\n", k,
-        keys.item("u.items", k));
-    if (k + 1 < keys.unit_items) text += std::format("  runs = combine(runs, u.v{});\n", k);
+      "  if (runs.heads != 0u) { output[params.output_first + runs.heads - 1u] = result_value(runs.value); }\n}\n";
+  if (stage == 0) {
+    text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
+    for (std::uint32_t k = 0; k < count; ++k) {
+      text += std::format(
+          "  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = {1};\n  }}\n",
+          1u << k, keys.item("u.items", k));
+      if (k + 1 < count) text += std::format("  runs = combine(runs, item_sum{}(u, unit, range));\n", k);
+    }
+    builder.generated("store", text + "}\n");
+    return;
   }
-  builder.generated("store", text + "}\n");
+  builder.constant("STAGE", stage * tuning.workgroup_size);
+  text +=
+      "var<workgroup> shared_runs: u32;\n"
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged_keys: array<RawItem, STAGE + WORKGROUP_SIZE>;\n"
+      "// Of the run before each.\n"
+      "var<workgroup> staged_values: array<InnerAccumulator, STAGE + WORKGROUP_SIZE>;\n"
+      "fn stage_unit(u: Unit, unit: u32, prefix: Accumulator, first: u32, spare: u32, range: Range) {\n  var runs = prefix;\n";
+  for (std::uint32_t k = 0; k < count; ++k) {
+    text += std::format(
+        "  let slot{0} = runs.heads - first;\n"
+        "  let to{0} = select(spare, slot{0}, ((u.mask & {1}u) != 0u) & (slot{0} < STAGE));\n"
+        "  staged_keys[to{0}] = {2};\n  staged_values[to{0}] = runs.value;\n",
+        k, 1u << k, keys.item("u.items", k));
+    if (k + 1 < count) text += std::format("  runs = combine(runs, item_sum{}(u, unit, range));\n", k);
+  }
+  text +=
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n"
+      "  if (thread.index == 0u) { shared_runs = prefix.total.heads; }\n"
+      "  let count = workgroupUniformLoad(&shared_runs);\n"
+      "  let spare = STAGE + thread.index;\n"
+      "  for (var done = 0u; done < count; done += STAGE) {\n"
+      "    let first = prefix.tile.heads + done;\n";
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    text += std::format(
+        "    stage_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), first, spare, range);\n", k);
+  }
+  text +=
+      "    workgroupBarrier();  // the stage is filled\n"
+      "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n"
+      "      unique_keys[params.keys_first + first + i] = staged_keys[i];\n"
+      "      end_run(Accumulator(staged_values[i], first + i));\n    }\n"
+      "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  builder.generated("store", text);
+  builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
-TileProgram make_program(const Problem& problem, const Slots& slots, bool vectors) {
+TileProgram make_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
+                         const ScanTuning& tuning, bool vectors) {
   const ReduceByKeyShape& shape = problem.shape;
   TileProgram program;
   program.name = "reduce_by_key";
@@ -126,15 +185,17 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
-  program.lane_scan = [&problem](const ScanTuning& tuning, const DeviceTraits& traits) {
-    return segmented_lane_scan(problem.is_custom(), tuning, traits);
+  program.lane_scan = [&problem](const ScanTuning& lane_tuning, const DeviceTraits& device) {
+    return segmented_lane_scan(problem.is_custom(), lane_tuning, device);
   };
   program.add_types = [&problem](KernelBuilder& builder) {
     add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
     builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
   };
   program.add_units = [&problem, keys](KernelBuilder& builder, bool) { return add_units(builder, problem, keys); };
-  program.add_sink = [keys](KernelBuilder& builder) { add_sink(builder, keys); };
+  const std::uint32_t stage = choose_stage(problem, keys, tuning, traits);
+  program.has_own_store_tile = stage != 0;
+  program.add_sink = [keys, stage, tuning](KernelBuilder& builder) { add_sink(builder, keys, stage, tuning); };
   program.add_total = [](KernelBuilder& builder, bool has_items) {
     builder.generated("total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
                                            "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
@@ -197,7 +258,9 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
                         (shape.combine.kind == OperatorKind::product && shape.input.is_float());
   const bool repeats = shape.determinism == Determinism::run_to_run && is_float;
   if (repeats && chosen.path == ScanPath::single_pass) return refuse("A single pass does not repeat float sums bit for bit.");
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); }, vectors,
+  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
+                      return make_program(problem, slots, traits, fitted, with_vectors);
+                    }, vectors,
                     extent, traits, chosen, offsets, !repeats);
 }
 

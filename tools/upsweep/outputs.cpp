@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "outputs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <format>
+
+namespace upsweep::cli {
+namespace {
+
+// Whether writing both would write one file twice. Devices and pipes take what comes.
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path first = fs::weakly_canonical(a, error);
+  if (error || first != fs::weakly_canonical(b, error)) return false;
+  return !fs::is_other(first, error);
+}
+
+}  // namespace
+
+Outcome ArrayFile::begin(npy::Dtype dtype, std::span<const std::uint64_t> shape) {
+  const std::string header = npy::make_header(dtype, shape);
+  return append(std::as_bytes(std::span(header)));
+}
+
+Outcome ArrayFile::append(std::span<const std::byte> bytes) {
+  if (const auto ok = file_.write(bytes); !ok) return refuse(ok.error());
+  return {};
+}
+
+Outcome ArrayFile::append_indices(std::span<const std::byte> words) {
+  std::vector<std::uint32_t> narrow(words.size() / sizeof(std::uint32_t));
+  std::memcpy(narrow.data(), words.data(), words.size());
+  const std::vector<std::int64_t> wide(narrow.begin(), narrow.end());
+  return append(std::as_bytes(std::span(wide)));
+}
+
+Outcome ArrayFile::commit() {
+  if (const auto ok = file_.commit(); !ok) return refuse(ok.error());
+  return {};
+}
+
+Outcome Outputs::open(std::string_view option, const std::string& path) {
+  for (const Named& other : files_) {
+    if (is_same_file(path, other.path)) {
+      return refuse(std::format("{} and {} name the same file, {}", other.option, option, path));
+    }
+  }
+  auto file = npy::OutputFile::create(path);
+  if (!file) return refuse(file.error());
+  files_.push_back({option, path, ArrayFile(std::move(*file))});
+  return {};
+}
+
+ArrayFile* Outputs::find(std::string_view option) {
+  const auto named = std::ranges::find(files_, option, &Named::option);
+  return named == files_.end() ? nullptr : &named->file;
+}
+
+Outcome Outputs::commit() {
+  for (Named& named : files_) {
+    if (const auto ok = named.file.commit(); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace upsweep::cli
