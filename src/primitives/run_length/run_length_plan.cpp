@@ -46,18 +46,18 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
 
 void add_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items) {
   std::string text;
-  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> run_values: array<RawItem>;\n";
-  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> run_offsets: array<u32>;\n";
+  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
+  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
   text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     text += std::format("  let i{0} = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
     text += std::format("  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs, i{1});\n    runs.y = i{1} + 1u;\n", 1u << k, k);
     if (shape.only_repeated) text += std::format("  }}\n  if ((u.mask & {0}u) != 0u) {{\n", 16u << k);
     if (shape.write_values) {
-      text += std::format("    run_values[params.values_first + runs.x] = {};\n",
+      text += std::format("    values[params.values_first + runs.x] = {};\n",
                           shape.only_repeated ? item_before(items, "u", k) : items.item("u.items", k));
     }
-    if (shape.write_offsets) text += "    run_offsets[params.offsets_first + runs.x] = runs.y - 1u;\n";
+    if (shape.write_offsets) text += "    offsets[params.offsets_first + runs.x] = runs.y - 1u;\n";
     text += "    runs.x++;\n  }\n";
   }
   builder.generated("store", text + "}\n");
@@ -90,8 +90,8 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
                      const ScanTuning& tuning) {
   builder.constant("STAGE", stage.per_thread * tuning.workgroup_size);
   std::string text;
-  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> run_values: array<RawItem>;\n";
-  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> run_offsets: array<u32>;\n";
+  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
+  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
   text +=
       "var<workgroup> shared_runs: u32;\n"
       "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
@@ -127,8 +127,8 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
       "    let run_first = prefix.tile.x + done;\n"
       "    for (var i = thread.index; i < staged; i += WORKGROUP_SIZE) {\n"
       "      let start = staged_starts[i + 1u];\n";
-  if (shape.write_values) text += "      run_values[params.values_first + run_first + i] = staged_values[i];\n";
-  if (shape.write_offsets) text += "      run_offsets[params.offsets_first + run_first + i] = start - 1u;\n";
+  if (shape.write_values) text += "      values[params.values_first + run_first + i] = staged_values[i];\n";
+  if (shape.write_offsets) text += "      offsets[params.offsets_first + run_first + i] = start - 1u;\n";
   text +=
       "      end_run(vec2u(run_first + i, staged_starts[i]), start - 1u);\n    }\n"
       "    last = staged_starts[staged];\n"
@@ -144,9 +144,9 @@ void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
     return;
   }
   builder.generated("lengths",
-                    std::format("@group(0) @binding(8) var<storage, read_write> run_lengths: array<u32>;\n"
+                    std::format("@group(0) @binding(8) var<storage, read_write> lengths: array<u32>;\n"
                                 "fn end_run(runs: Accumulator, end: u32) {{\n"
-                                "  if (runs.y != 0u{}) {{ run_lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
+                                "  if (runs.y != 0u{}) {{ lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
                                 "}}\n",
                                 shape.only_repeated ? " && end > runs.y" : ""));
 }
@@ -166,9 +166,9 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
   program.bindings = {
       {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
       {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "run_values", .slot = slots.values, .stride_bytes = stride, .first_field = "values_first"},
-      {.variable = "run_lengths", .slot = slots.lengths, .first_field = "lengths_first"},
-      {.variable = "run_offsets", .slot = slots.offsets, .first_field = "offsets_first"},
+      {.variable = "values", .slot = slots.values, .stride_bytes = stride, .first_field = "values_first"},
+      {.variable = "lengths", .slot = slots.lengths, .first_field = "lengths_first"},
+      {.variable = "offsets", .slot = slots.offsets, .first_field = "offsets_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
   program.add_types = [](KernelBuilder& builder) {

@@ -355,8 +355,9 @@ ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits
                                                                 : shape.item_count.max;
   ScanTuning tuning = select_scan_tuning(
       std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items, traits);
-  // Heads take registers: more rows spill (H200, 2026-11-30, u32 by u32 keys at 2^26: 332 us with 6, 400 with 8).
-  if (shape.segments.kind != Kind::whole) tuning.rows = std::min(tuning.rows, 6u);
+  // Heads take registers: more rows spill (H200, 2026-11-30, u32 by u32 keys at 2^26: 339 us with 4, 346 with 6, 408
+  // with 8).
+  if (shape.segments.kind != Kind::whole) tuning.rows = std::min(tuning.rows, 4u);
   return tuning;
 }
 
@@ -389,7 +390,9 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
   const std::uint64_t rows = by_rows ? shape.segments.row_count.max : 1;
   const std::uint64_t length = by_rows ? shape.segments.row_length : shape.item_count.max;
   if (length != 0 && rows > most_items / length) {
-    return fail(ErrorKind::unsupported, std::format("{} rows of {} items are more than {} items.", rows, length, most_items));
+    return fail(ErrorKind::unsupported,
+                by_rows ? std::format("{} rows of {} items are more than {} items.", rows, length, most_items)
+                        : std::format("{} items are more than a scan takes ({}).", length, most_items));
   }
   // Short rows are walked as one, so that a workgroup takes many.
   const bool walks_rows = by_rows && !shape.write_total && length != 0 && length < 2ull * chosen.workgroup_size;
