@@ -126,6 +126,38 @@ std::optional<ReduceTuning> GpuTest::reduce_tuning() const {
       .workgroup_size = 4, .units_per_thread = 2, .max_workgroups = 64, .longest_chain = 3, .one_workgroup_items = 8};
 }
 
+std::optional<ScanTuning> GpuTest::scan_tuning() const {
+  if (!is_tiny()) return std::nullopt;
+  return ScanTuning{.workgroup_size = 4, .rows = 2, .max_workgroups = 5, .one_workgroup_items = 8};
+}
+
+std::vector<std::uint32_t> GpuTest::scan_sizes(const ScanTuning& tuning, std::uint32_t most) {
+  const std::uint32_t threads = tuning.workgroup_size;
+  const std::uint32_t tile = threads * tuning.rows;
+  std::vector<std::uint32_t> sizes{0, 1, 2, 3, 4, 7, most};
+  for (const std::uint32_t edge :
+       {threads, tile, 2 * tile, 4 * tile, 8 * tile, 12 * tile, threads * threads, tuning.one_workgroup_items,
+        tuning.max_workgroups * tile, 4 * tuning.max_workgroups * tile}) {
+    for (const std::uint32_t size : {edge - 1, edge, edge + 1}) sizes.push_back(size);
+  }
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), sizes.end());
+  std::erase_if(sizes, [&](std::uint32_t size) { return size > most; });
+  return sizes;
+}
+
+std::uint32_t GpuTest::affordable(std::uint32_t count) const {
+  switch (GetParam()) {
+    case Profile::full: return count;
+    case Profile::no_subgroups:
+    case Profile::minimum_limits: return std::min(count, 20'000u);
+    case Profile::emulated: return std::min(count, 10'000u);
+    case Profile::tiny_tiles: return std::min(count, 3000u);
+  }
+  return count;
+}
+
 }  // namespace upsweep::testing
 
 int main(int argc, char** argv) {

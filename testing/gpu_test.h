@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 #include <webgpu/webgpu.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "upsweep/scan_tuning.h"
 #include "upsweep/upsweep.h"
 
 namespace upsweep::testing {
@@ -27,6 +29,9 @@ enum class Profile : std::uint8_t {
 std::string to_string(Profile profile);
 inline const auto all_profiles = ::testing::Values(Profile::full, Profile::no_subgroups, Profile::minimum_limits,
                                                    Profile::tiny_tiles, Profile::emulated);
+/// Without minimum_limits, which for most kernels is the same as no_subgroups.
+inline const auto profiles_without_limits =
+    ::testing::Values(Profile::full, Profile::no_subgroups, Profile::tiny_tiles, Profile::emulated);
 inline std::string profile_name(const ::testing::TestParamInfo<Profile>& info) { return to_string(info.param); }
 
 /// One buffer with 64 guard words on either side of the items and poison behind them.
@@ -66,6 +71,36 @@ std::vector<T> items_of(std::span<const std::byte> bytes) {
   return items;
 }
 
+/// Items that nobody has written yet: 0x4d in every byte.
+template <typename T>
+std::vector<T> unwritten(std::size_t count) {
+  return items_of<T>(std::vector<std::byte>(count * sizeof(T), std::byte{0x4d}));
+}
+
+/// Fails at the first item that differs, by its bytes or by `is_same(actual, expected)`.
+template <typename T, typename IsSame>
+void expect_items(const std::vector<T>& actual, const std::vector<T>& expected, IsSame is_same) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (is_same(actual[i], expected[i])) continue;
+    ADD_FAILURE() << "item " << i << " of " << actual.size() << " is " << ::testing::PrintToString(actual[i])
+                  << ", not " << ::testing::PrintToString(expected[i]);
+    return;
+  }
+}
+template <typename T>
+void expect_items(const std::vector<T>& actual, const std::vector<T>& expected) {
+  expect_items(actual, expected, [](const T& a, const T& b) { return std::memcmp(&a, &b, sizeof(T)) == 0; });
+}
+
+/// Offset behind the front guard of a view that begins `item` items (of a word at least) after a multiple of them: no
+/// multiple of 16 or 256 bytes for small ones.
+template <typename T>
+constexpr std::uint64_t item_offset(std::uint64_t item) {
+  constexpr std::uint64_t unit = sizeof(T) < 4 ? 4 : sizeof(T);
+  return (GuardedBuffer::guard_bytes / unit + 1 + item) * unit - GuardedBuffer::guard_bytes;
+}
+
 /// A context per program run, seen through the test's profile. Fails the test on any error of the device.
 class GpuTest : public ::testing::TestWithParam<Profile> {
  protected:
@@ -76,6 +111,37 @@ class GpuTest : public ::testing::TestWithParam<Profile> {
   [[nodiscard]] bool is_tiny() const { return GetParam() == Profile::tiny_tiles; }
   /// The tuning that a test passes on: none, except in the profile tiny_tiles.
   [[nodiscard]] std::optional<ReduceTuning> reduce_tuning() const;
+  /// The same for scans and their relatives.
+  [[nodiscard]] std::optional<ScanTuning> scan_tuning() const;
+  /// The profile's tuning, or the library's, with one path forced. Large workgroups that scan in workgroup memory are
+  /// left to minimum_limits: SwiftShader takes a second for each kernel of 256 threads.
+  [[nodiscard]] ScanTuning scan_tuning(ScanPath path, const ScanTuning& of_library) const {
+    ScanTuning tuning = scan_tuning().value_or(of_library);
+    tuning.path = path;
+    if (GetParam() == Profile::no_subgroups || GetParam() == Profile::emulated) {
+      tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
+    }
+    return tuning;
+  }
+  [[nodiscard]] ScanTuning scan_tuning(ScanPath path) const {
+    return scan_tuning(path, select_scan_tuning(4, 1'000'000, context().traits()));
+  }
+  /// Compiling takes most of the time, on SwiftShader above all: these profiles try all kernels, the others some.
+  [[nodiscard]] bool is_thorough() const { return GetParam() == Profile::full || is_tiny(); }
+  /// One path in a profile, the other in the next.
+  [[nodiscard]] ScanPath one_scan_path() const {
+    return static_cast<int>(GetParam()) % 2 == 0 ? ScanPath::single_pass : ScanPath::two_pass;
+  }
+  /// Both paths, or one in profiles that are not thorough.
+  [[nodiscard]] std::vector<ScanPath> some_scan_paths() const {
+    if (is_thorough()) return {ScanPath::two_pass, ScanPath::single_pass};
+    return {one_scan_path()};
+  }
+  /// Item counts around a workgroup, a tile of items and of vectors, their multiples, and where the plan changes.
+  [[nodiscard]] static std::vector<std::uint32_t> scan_sizes(const ScanTuning& tuning, std::uint32_t most);
+  /// A count that a software device works through in little time: workgroups are slow there, and emulated subgroups
+  /// slower.
+  [[nodiscard]] std::uint32_t affordable(std::uint32_t count) const;
 
   /// Records with `record(encoder)`, submits, waits.
   template <typename Record>

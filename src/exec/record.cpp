@@ -195,8 +195,9 @@ Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Di
       item = {range.binding, scratch_buffer(plan, range.slot.index),
               scratch_offset(plan, range.slot.index) + range.offset_bytes, range.size_bytes};
     } else if (range.slot.kind == SlotKind::state) {
-      item = {range.binding, states.find(plan.states[range.slot.index].name)->second.buffer.get(), range.offset_bytes,
-              range.size_bytes};
+      // All of it, whatever this plan needs: kernels keep in order what other plans left there.
+      const GrowingBuffer& state = states.find(plan.states[range.slot.index].name)->second;
+      item = {range.binding, state.buffer.get(), 0, std::min(state.size_bytes, traits.max_binding_bytes / 16 * 16)};
     } else {
       const auto place = constants.put(*this, plan.constants[range.slot.index]);
       if (!place) return std::unexpected(place.error());

@@ -22,13 +22,17 @@ struct PlannedKey {
 template <typename Shape>
 Status record_planned(Context& context, RecordTarget target, const Shape& shape, std::uint64_t hash, ScanTuning tuning,
                       Result<Plan> (*plan_shape)(const Shape&, const DeviceTraits&, std::optional<ScanTuning>, ScanOffsets),
-                      const BufferView& input, const BufferView& output, std::span<const Argument> arguments) {
-  // Inputs read as vectors have two bindings, which cannot share a buffer with a written range. The input is the first
-  // argument; the same view again is a scan in place.
-  const bool shares = input.buffer != nullptr && std::ranges::any_of(arguments.subspan(1), [&](const Argument& argument) {
-    return argument.view.buffer == input.buffer && argument.view.offset_bytes != input.offset_bytes;
-  });
-  if (shares) tuning.use_vectors = false;
+                      const BufferView& input, const BufferView& output, std::span<const Argument> arguments,
+                      std::size_t vector_inputs = 1) {
+  // Inputs read as vectors, the first arguments, have two bindings, which cannot share a buffer with a written range. The
+  // same view again is a scan in place.
+  for (const Argument& vector : arguments.first(vector_inputs)) {
+    const bool shares =
+        vector.view.buffer != nullptr && std::ranges::any_of(arguments.subspan(vector_inputs), [&](const Argument& other) {
+          return other.view.buffer == vector.view.buffer && other.view.offset_bytes != vector.view.offset_bytes;
+        });
+    if (shares) tuning.use_vectors = false;
+  }
   thread_local PlannedKey<Shape> key;  // its strings keep their memory from call to call
   const std::uint32_t alignment = context.traits().offset_alignment;
   key.shape = shape;

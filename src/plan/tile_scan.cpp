@@ -36,6 +36,12 @@ struct Variant {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
+// Every workgroup of the grid draws a ticket, surplus ones, too.
+bool has_tickets(std::uint64_t tiles, const DeviceTraits& traits) {
+  const auto grid = fold_grid(tiles, traits);
+  return grid && std::uint64_t{grid->x} * grid->y * grid->z <= most_tickets;
+}
+
 std::uint32_t accumulator_words(const TileAccumulator& accumulator) {
   if (accumulator.members.empty()) return words_of_type(accumulator.type);
   std::uint32_t words = 0;
@@ -279,6 +285,34 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
   return text;
 }
 
+LanePath lane_path_of(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits) {
+  const std::uint32_t size = tuning.workgroup_size;
+  if (!tuning.use_subgroups || accumulator_words(accumulator) == 0) return LanePath::workgroup;
+  if (traits.emulated_subgroup_size != 0) {
+    const bool fits = traits.emulated_subgroup_size <= size &&
+                      3ull * size * accumulator.size_bytes + 1024 <= traits.max_workgroup_bytes;
+    return fits ? LanePath::emulated : LanePath::workgroup;
+  }
+  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index)) return LanePath::workgroup;
+  // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
+  if (traits.subgroup_max_size == 0 || size % traits.subgroup_max_size != 0) return LanePath::workgroup;
+  return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
+}
+
+std::uint32_t scan_bytes(const TileAccumulator& accumulator, LanePath path, const ScanTuning& tuning, bool single_pass) {
+  const std::uint32_t size = tuning.workgroup_size;
+  const std::uint32_t one = accumulator.size_bytes;
+  std::uint32_t bytes = 12;
+  if (path == LanePath::workgroup) bytes += (tuning.rows + 3) * size * one;
+  if (path != LanePath::workgroup) bytes += std::max(1u, size / narrowest_subgroup) * one;
+  if (path == LanePath::emulated) bytes += (accumulator.commutative ? 2 : 1) * size * one;
+  if (single_pass) {
+    bytes += one + 8;
+    if (path == LanePath::workgroup || path == LanePath::emulated) bytes += std::min(16u, size) * (one + 4);
+  }
+  return bytes;
+}
+
 class TilePlanner {
  public:
   TilePlanner(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors, const TileExtent& extent,
@@ -293,7 +327,7 @@ class TilePlanner {
         main_(make(use_vectors, tuning)) {}
 
   Result<Plan> finish(bool may_single_pass) && {
-    path_ = lane_path(main_);
+    path_ = lane_path_of(main_.accumulator, tuning_, traits_);
     fit_tuning();
     plan_.note(std::format("tuning: {}", to_string(tuning_)));
     plan_.note(path_ == LanePath::workgroup   ? "scans in workgroup memory"
@@ -345,26 +379,9 @@ class TilePlanner {
     bool is_last = true;
   };
 
-  [[nodiscard]] LanePath lane_path(const TileProgram& program) const {
-    const TileAccumulator& accumulator = program.accumulator;
-    const bool is_plain = accumulator_words(accumulator) != 0;
-    const std::uint32_t size = tuning_.workgroup_size;
-    if (!tuning_.use_subgroups || !is_plain) return LanePath::workgroup;
-    if (traits_.emulated_subgroup_size != 0) {
-      const bool fits = traits_.emulated_subgroup_size <= size && 3ull * size * accumulator.size_bytes + 1024 <= traits_.max_workgroup_bytes;
-      return fits ? LanePath::emulated : LanePath::workgroup;
-    }
-    if (!traits_.subgroups || !(traits_.subgroup_id_builtin || traits_.subgroup_ids_follow_index)) {
-      return LanePath::workgroup;
-    }
-    // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
-    if (traits_.subgroup_max_size == 0 || size % traits_.subgroup_max_size != 0) return LanePath::workgroup;
-    return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
-  }
-
   void fit_tuning() {
     const ScanTuning wanted = tuning_;
-    const auto fits = [&] { return workgroup_bytes(main_, path_, Role::single_pass) <= traits_.max_workgroup_bytes; };
+    const auto fits = [&] { return scan_bytes(main_.accumulator, path_, tuning_, true) <= traits_.max_workgroup_bytes; };
     while (!fits() && (tuning_.rows > 1 || tuning_.workgroup_size > 1)) {
       if (tuning_.rows > 2 || tuning_.workgroup_size == 1) {
         tuning_.rows /= 2;
@@ -372,7 +389,7 @@ class TilePlanner {
         tuning_.workgroup_size /= 2;
       }
       main_ = make_(use_vectors_, tuning_);
-      path_ = lane_path(main_);
+      path_ = lane_path_of(main_.accumulator, tuning_, traits_);
     }
     if (tuning_ == wanted) return;
     plan_.note(std::format("cut from {} threads x {} to fit into workgroup memory", wanted.workgroup_size, wanted.rows));
@@ -460,7 +477,7 @@ class TilePlanner {
       if (variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
     }
     const bool is_plain = is_empty || variant.role == Role::map;
-    builder.workgroup(tuning_.workgroup_size, is_plain ? 0 : workgroup_bytes(program, path, variant.role));
+    builder.workgroup(tuning_.workgroup_size, is_plain ? 0 : scan_bytes(accumulator, path, tuning_, variant.role == Role::single_pass));
     builder.constant("UNIT_ITEMS", program.unit_items).constant("ROWS", tuning_.rows);
     builder.constant("TILE_ITEMS", u32(tile_items(program)));
     if (variant.role == Role::single_pass) builder.constant("POLL_ROUNDS", tuning_.poll_rounds);
@@ -548,21 +565,6 @@ class TilePlanner {
     return {};
   }
 
-  [[nodiscard]] std::uint32_t workgroup_bytes(const TileProgram& program, LanePath path, Role role) const {
-    const std::uint32_t size = tuning_.workgroup_size;
-    const std::uint32_t one = program.accumulator.size_bytes;
-    const std::uint32_t slots = std::max(1u, size / narrowest_subgroup) * one;
-    std::uint32_t bytes = 8;
-    if (path == LanePath::workgroup) bytes += (tuning_.rows + 3) * size * one;
-    if (path != LanePath::workgroup) bytes += slots;
-    if (path == LanePath::emulated) bytes += (program.accumulator.commutative ? 2 : 1) * size * one;
-    if (role == Role::single_pass) {
-      bytes += one + 8;
-      if (path == LanePath::workgroup || path == LanePath::emulated) bytes += std::min(16u, size) * (one + 4);
-    }
-    return bytes;
-  }
-
   static std::string params_text(const TileProgram& program) {
     std::string text = "struct TileParams {\n";
     for (const std::string_view field :
@@ -619,7 +621,7 @@ class TilePlanner {
       step.bytes_written = items * program.written_bytes;
       return dispatch(program, variant, window, std::move(step), {}, carry_in);
     }
-    if (single_pass_ && tiles <= most_tickets) {
+    if (single_pass_ && has_tickets(tiles, traits_)) {
       variant.role = Role::single_pass;
       step.workgroup_count = tiles;
       const auto grid = fold_grid(tiles, traits_);
@@ -753,6 +755,11 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
   return 0;
 }
 
+std::uint32_t scan_workgroup_bytes(const TileAccumulator& accumulator, const ScanTuning& tuning,
+                                   const DeviceTraits& traits) {
+  return scan_bytes(accumulator, lane_path_of(accumulator, tuning, traits), tuning, true);
+}
+
 TileAccumulator tile_accumulator(const LoweredOperator& op) {
   TileAccumulator accumulator{.type = op.accumulator, .size_bytes = op.accumulator_bytes};
   accumulator.commutative = op.commutative;
@@ -773,7 +780,9 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   if (extent.row_count != 1) return "rows are scanned separately";
   const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * program.unit_items;
   const std::uint64_t tiles = div_ceil(extent.row_length + 6, tile);
-  if (tiles > most_tickets) return std::format("{} tiles are more than {}", tiles, most_tickets);
+  if (!has_tickets(tiles, traits)) {
+    return std::format("{} tiles, with the workgroups that fold them into a grid, are more than {}", tiles, most_tickets);
+  }
   // The state is rounded up to a power of two.
   if (state_header_bytes + state_record_bytes * std::bit_ceil(tiles) > traits.max_binding_bytes) {
     return std::format("the state of {} tiles is larger than a binding", tiles);
@@ -786,6 +795,14 @@ Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_
                         ScanOffsets offsets, bool may_single_pass) {
   if (!std::has_single_bit(tuning.workgroup_size) || tuning.rows == 0 || tuning.rows > 16 || tuning.max_workgroups == 0) {
     return fail(ErrorKind::invalid_request, std::format("Tuning out of range: {}.", to_string(tuning)));
+  }
+  if (use_vectors) {
+    // Views begin at items: of vectors, at powers of two.
+    const auto output = make(true, tuning).vector_output;
+    if (output && offsets.output_bytes % output->stride_bytes != 0) {
+      return fail(ErrorKind::invalid_request, std::format("Offset {} of the output is not a multiple of its item ({} bytes).",
+                                                          offsets.output_bytes, output->stride_bytes));
+    }
   }
   return TilePlanner(std::move(plan), make, use_vectors, extent, traits, tuning, offsets).finish(may_single_pass);
 }

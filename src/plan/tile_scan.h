@@ -30,6 +30,9 @@ struct TileAccumulator {
 };
 // Of an operator's own accumulator.
 TileAccumulator tile_accumulator(const LoweredOperator& op);
+// Workgroup memory that the passes themselves take; what is left is the sink's.
+std::uint32_t scan_workgroup_bytes(const TileAccumulator& accumulator, const ScanTuning& tuning,
+                                   const DeviceTraits& traits);
 // Words of a plain WGSL type ("f32", "vec2<i32>", "vec4u"); 0 for others.
 std::uint32_t words_of_type(std::string_view wgsl_type);
 

@@ -26,6 +26,13 @@ struct Family {
 constexpr std::array families{
     Family{"core", add_core_kernels},
     Family{"reduce", add_reduce_kernels},
+    Family{"scan", add_scan_kernels},
+    Family{"select", add_select_kernels},
+    Family{"partition", add_partition_kernels},
+    Family{"unique", add_unique_kernels},
+    Family{"run_length", add_run_length_kernels},
+    Family{"reduce_by_key", add_reduce_by_key_kernels},
+    Family{"adjacent_difference", add_adjacent_difference_kernels},
 };
 
 int write_kernels(const std::filesystem::path& folder) {
@@ -38,7 +45,7 @@ int write_kernels(const std::filesystem::path& folder) {
     const std::size_t plans = sink.plan_count();
     const std::size_t refused = sink.refused_count();
     family.add(sink);
-    std::printf("%-10s %6zu plans, %6zu distinct kernels, %4zu requests refused as they should be\n", family.name,
+    std::printf("%-19s %6zu plans, %6zu distinct kernels, %4zu requests refused as they should be\n", family.name,
                 sink.plan_count() - plans, sink.text_count() - texts, sink.refused_count() - refused);
   }
   for (const EmbeddedFile& file : embedded_files()) {

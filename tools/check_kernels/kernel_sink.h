@@ -45,5 +45,12 @@ std::vector<std::string> broken_rules(std::string_view text);
 // One function a primitive, listed in check_kernels.cpp.
 void add_core_kernels(KernelSink& sink);
 void add_reduce_kernels(KernelSink& sink);
+void add_scan_kernels(KernelSink& sink);
+void add_select_kernels(KernelSink& sink);
+void add_partition_kernels(KernelSink& sink);
+void add_unique_kernels(KernelSink& sink);
+void add_run_length_kernels(KernelSink& sink);
+void add_reduce_by_key_kernels(KernelSink& sink);
+void add_adjacent_difference_kernels(KernelSink& sink);
 
 }  // namespace upsweep

@@ -37,7 +37,7 @@ void add_units(KernelBuilder& builder, const AdjacentDifferenceShape& shape, con
   add_marked_units(builder, items, "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 { return 0u; }\n", true,
                    true);
   builder.generated("difference expression",
-                    std::format("fn difference(x: Item, before: Item) -> Item {{ return {}; }}\n", expression));
+                    std::format("fn item_difference(x: Item, before: Item) -> Item {{ return {}; }}\n", expression));
   if (shape.input.scalar == Scalar::f16) builder.part("float16.wgsl");
 }
 
@@ -50,7 +50,7 @@ void add_sink(KernelBuilder& builder, const AdjacentDifferenceShape& shape, cons
         "  let d{0} = {1};\n  let is_first{0} = unit * UNIT_ITEMS + {0}u == range.begin && params.is_first_window == 1u;\n"
         "  var s{0} = {2};\n  if (is_first{0}) {{ s{0} = {3}; }}\n",
         k,
-        std::format("difference(item_value({}), item_value({}))", items.item("u.items", k), item_before(items, "u", k)),
+        std::format("item_difference(item_value({}), item_value({}))", items.item("u.items", k), item_before(items, "u", k)),
         raw_of(shape.input, std::format("d{}", k)), items.item("u.items", k));
     values += std::format("s{}, ", k);
   }

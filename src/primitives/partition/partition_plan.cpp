@@ -28,11 +28,11 @@ Status add_units(KernelBuilder& builder, const PartitionShape& shape, const Tile
            flag_function("is_flagged", *shape.first.flags, "flags", "flags_first");
   } else {
     builder.generated("predicate expression",
-                      std::format("fn passes(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.first.expression));
+                      std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.first.expression));
   }
   if (shape.second) {
     builder.caller_text("second predicate", shape.second->wgsl);
-    builder.generated("second predicate expression", std::format("fn passes_second(x: Item, i: u32) -> bool {{ return {}; }}\n",
+    builder.generated("second predicate expression", std::format("fn item_passes_second(x: Item, i: u32) -> bool {{ return {}; }}\n",
                                                                  shape.second->expression));
   }
   text += "fn part_mask(items: RawUnit, unit: u32, range: Range) -> u32 {\n  var mask = 0u;\n";
@@ -40,10 +40,10 @@ Status add_units(KernelBuilder& builder, const PartitionShape& shape, const Tile
     const std::string value = std::format("item_value({})", items.item("items", k));
     text += std::format("  let i{0} = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
     text += shape.first.flags ? std::format("  let first{0} = is_flagged(i{0});\n", k)
-                              : std::format("  let first{0} = passes({1}, i{0});\n", k, value);
+                              : std::format("  let first{0} = item_passes({1}, i{0});\n", k, value);
     text += std::format("  mask |= select(0u, {1}u, first{0});\n", k, 1u << k);
     if (shape.second) {
-      text += std::format("  mask |= select(0u, {1}u, passes_second({2}, i{0}) & !first{0});\n", k, 16u << k, value);
+      text += std::format("  mask |= select(0u, {1}u, item_passes_second({2}, i{0}) & !first{0});\n", k, 16u << k, value);
     }
   }
   text += "  return mask;\n}\n";
@@ -149,6 +149,9 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
   if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (shape.first.flags && !shape.first.expression.empty()) {
+    return refuse("A predicate is an expression or flags, not both.");
+  }
   if (!shape.first.flags && shape.first.expression.empty()) return refuse("A partition needs a predicate or flags.");
   if (shape.second && (shape.first.flags || shape.second->flags || shape.second->expression.empty())) {
     return refuse("A partition into three parts needs two expressions.");

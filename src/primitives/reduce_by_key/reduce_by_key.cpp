@@ -16,7 +16,7 @@ Status record_reduce_by_key(Context& context, RecordTarget target, const ReduceB
                              Argument{"count", buffers.count}, Argument{"item_count", buffers.item_count}};
   return record_planned(context, target, shape, hash,
                         tuning ? *tuning : select_scan_tuning(shape, context.traits()), plan_reduce_by_key, buffers.keys,
-                        buffers.input, arguments);
+                        buffers.input, arguments, 2);
 }
 
 }  // namespace upsweep

@@ -59,7 +59,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
     text += std::format(
         "fn item_sum{0}(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
         "  let value = import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n"
-        "  return Accumulator(keep(value, (u.mask & {2}u) != 0u), (u.mask >> {0}u) & 1u);\n}}\n",
+        "  return Accumulator(keep_inside(value, (u.mask & {2}u) != 0u), (u.mask >> {0}u) & 1u);\n}}\n",
         k, values.item("u.values", k), 16u << k);
     terms.push_back(std::format("item_sum{}(u, unit, range)", k));
   }
@@ -72,7 +72,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
       "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
       "struct Unit {{\n  items: RawUnit,\n  values: ValueUnit,\n  mask: u32,\n}}\n"
-      "fn keep(value: InnerAccumulator, is_kept: bool) -> InnerAccumulator {{\n{0}}}\n"
+      "fn keep_inside(value: InnerAccumulator, is_kept: bool) -> InnerAccumulator {{\n{0}}}\n"
       "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range), {1}, {2});\n}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
       "  return Unit(loaded.items, loaded.values, item_mask(loaded, unit, range) | 0xf0u);\n}}\n"
@@ -95,10 +95,10 @@ std::uint32_t choose_stage(const Problem& problem, const TileItems& keys, const 
                            const DeviceTraits& traits) {
   const bool has_words = !keys.type.is_struct() && keys.type.stride_bytes == 4 && words_of_type(problem.op.accumulator) == 1;
   if (!has_words || keys.unit_items * tuning.rows < 8) return 0;
-  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
-  const std::uint32_t scan_bytes = in_memory ? (tuning.rows + 3) * tuning.workgroup_size * 8 + 1024 : 1024;
+  const std::uint32_t scan_bytes =
+      scan_workgroup_bytes(segmented_accumulator(problem.op, problem.is_custom()), tuning, traits);
   constexpr std::uint32_t wanted = 5;
-  return (wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes > traits.max_workgroup_bytes ? 0 : wanted;
+  return (wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes + 16 > traits.max_workgroup_bytes ? 0 : wanted;
 }
 
 void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {

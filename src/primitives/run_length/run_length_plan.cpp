@@ -29,7 +29,7 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
   const auto rename = text.find("fn item_mask");
   text.replace(rename, std::string_view("fn item_mask").size(), "fn head_mask");
   text +=
-      "fn repeats(position: u32, range: Range) -> bool {\n"
+      "fn run_repeats(position: u32, range: Range) -> bool {\n"
       "  // The item in front begins a run, too.\n"
       "  let before = max(position, params.input_first + 1u) - 1u;\n"
       "  let earlier = max(before, params.input_first + 1u) - 1u;\n"
@@ -39,7 +39,7 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
       "  let heads = head_mask(loaded, unit, range);\n  var mask = heads;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     text += std::format("  mask |= select(0u, {0}u, ((heads & {1}u) == 0u) & {2});\n", 16u << k, 1u << k,
-                        k == 0 ? "repeats(unit * UNIT_ITEMS, range)" : std::format("((heads & {}u) != 0u)", 1u << (k - 1)));
+                        k == 0 ? "run_repeats(unit * UNIT_ITEMS, range)" : std::format("((heads & {}u) != 0u)", 1u << (k - 1)));
   }
   return text + "  return mask;\n}\n";
 }
@@ -75,14 +75,13 @@ struct RunStage {
   std::uint32_t per_thread = 0;  // 0: each thread stores what it finds
 };
 
-RunStage choose_stage(const RunLengthShape& shape, const TileItems& items, const ScanTuning& tuning,
-                      const DeviceTraits& traits) {
+RunStage choose_stage(const RunLengthShape& shape, const TileItems& items, const TileAccumulator& accumulator,
+                      const ScanTuning& tuning, const DeviceTraits& traits) {
   const bool has_words = !items.type.is_struct() && items.type.stride_bytes == 4;
   if (shape.only_repeated || !has_words || items.unit_items * tuning.rows < 8) return {};
-  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
-  const std::uint32_t scan_bytes = in_memory ? (tuning.rows + 3) * tuning.workgroup_size * 8 + 1024 : 1024;
+  const std::uint32_t scan_bytes = scan_workgroup_bytes(accumulator, tuning, traits);
   constexpr std::uint32_t wanted = 5;
-  if ((wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes > traits.max_workgroup_bytes) return {};
+  if ((wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes + 16 > traits.max_workgroup_bytes) return {};
   return {wanted};
 }
 
@@ -188,7 +187,7 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
                                             shape.only_repeated ? "u.mask >> 4u" : "heads"));
     return {};
   };
-  const RunStage stage = choose_stage(shape, items, tuning, traits);
+  const RunStage stage = choose_stage(shape, items, program.accumulator, tuning, traits);
   if (stage.per_thread != 0) {
     program.late_publish = true;
     program.has_own_store_tile = true;

@@ -17,6 +17,9 @@ Status record_scan(Context& context, RecordTarget target, const ScanShape& shape
     same.in_place = true;
     return record_scan(context, target, same, buffers, tuning);
   }
+  if (shape.in_place && buffers.input.buffer != nullptr && !is_in_place) {
+    return fail(ErrorKind::invalid_request, "A scan in place has one view; the input is another than the output.");
+  }
   std::uint64_t hash = hash_bytes("scan");
   hash = hash_bytes(shape.input.name, hash);
   hash = hash_bytes(shape.transform.expression, hash);

@@ -18,9 +18,9 @@
 namespace upsweep::testing {
 namespace {
 
+using reference::Walk;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using reference::Walk;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -41,8 +41,9 @@ std::vector<Map> maps_of(const std::vector<Affine>& items) { return items_of<Map
 
 /// How one scan of a test runs, beside its shape.
 struct Setting {
-  std::optional<ScanTuning> tuning = {};
-  std::uint64_t input_item = 0;   ///< Where views begin: they are alike modulo four items if these are.
+  ScanPath path = ScanPath::automatic;
+  std::optional<ScanTuning> tuning = {};  ///< Instead of the profile's with the path.
+  std::uint64_t input_item = 0;           ///< Where views begin: they are alike modulo four items if these are.
   std::uint64_t output_item = 0;
   std::vector<std::byte> heads = {};
   std::vector<std::byte> keys = {};
@@ -81,7 +82,7 @@ class ScanGpu : public GpuTest {
     if (!setting.keys.empty()) buffers.keys = keys.view();
     if (setting.count) buffers.item_count = count.view();
     run([&](WGPUCommandEncoder encoder) {
-      return record_scan(context(), encoder, shape, buffers, setting.tuning);
+      return record_scan(context(), encoder, shape, buffers, setting.tuning.value_or(tuning_of(shape, setting.path)));
     });
     auto results = items_of<Out>((shape.in_place ? input : output).read_and_check_guards());
     results.resize(items.size());
@@ -96,12 +97,13 @@ class ScanGpu : public GpuTest {
 
   [[nodiscard]] bool has_f16() const { return context().traits().f16; }
 
-  /// Both paths where both may run.
-  [[nodiscard]] std::vector<ScanTuning> both_paths() const {
-    return {scan_tuning(ScanPath::two_pass), scan_tuning(ScanPath::single_pass)};
+  static constexpr ScanPath both_paths[] = {ScanPath::two_pass, ScanPath::single_pass};
+  /// The tuning of the profile, or the library's, with a path.
+  [[nodiscard]] ScanTuning tuning_of(const ScanShape& shape, ScanPath path) const {
+    return scan_tuning(path, select_scan_tuning(shape, context().traits()));
   }
-  [[nodiscard]] static std::string note(const ScanTuning& tuning, std::size_t count) {
-    return std::format("{}, {} items", to_string(tuning.path), count);
+  [[nodiscard]] static std::string note(ScanPath path, std::size_t count) {
+    return std::format("{}, {} items", to_string(path), count);
   }
 
   template <typename T>
@@ -117,15 +119,14 @@ class ScanGpu : public GpuTest {
   void check_sizes(const ScanShape& shape, const Walk& walk, std::uint64_t output_item) {
     const std::uint64_t seed = test_seed();
     SCOPED_TRACE(seed_note(seed));
-    const std::uint32_t most = affordable(300'000);
+    const std::uint32_t most = affordable(66'000);
     const auto words = random_items<std::uint32_t>(most, seed);
     const std::uint32_t init = shape.init ? 5 : 0;
-    for (const ScanTuning& tuning : both_paths()) {
-      for (const std::uint32_t count : scan_sizes(tuning, most)) {
-        SCOPED_TRACE(note(tuning, count));
+    for (const ScanPath path : both_paths) {
+      for (const std::uint32_t count : scan_sizes(tuning_of(shape, path), most)) {
+        SCOPED_TRACE(note(path, count));
         const std::vector<std::uint32_t> items(words.end() - count, words.end());
-        const auto [output, totals] =
-            scan<std::uint32_t>(items, shape, {.tuning = tuning, .output_item = output_item});
+        const auto [output, totals] = scan<std::uint32_t>(items, shape, {.path = path, .output_item = output_item});
         expect_items(output, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, walk, init));
         const std::uint32_t total = std::accumulate(items.begin(), items.end(), init);
         EXPECT_EQ(totals[0], shape.write_total ? total : unwritten_word);
@@ -141,8 +142,9 @@ TEST_P(ScanGpu, InclusiveSumsAreRightAtEverySizeAroundAThreshold) {
 }
 
 TEST_P(ScanGpu, ExclusiveSumsWithAnInitialValueAreRightAtEverySizeAndAtOffsetsThatDiffer) {
-  check_sizes({.input = ElementType::u32(), .kind = ScanKind::exclusive, .init = ConstantValue::of(5u)},
-              {.is_exclusive = true}, 3);
+  check_sizes(
+      {.input = ElementType::u32(), .kind = ScanKind::exclusive, .init = ConstantValue::of(5u), .write_total = true},
+      {.is_exclusive = true}, 3);
 }
 
 TEST_P(ScanGpu, AutomaticPathsAreRight) {
@@ -152,21 +154,39 @@ TEST_P(ScanGpu, AutomaticPathsAreRight) {
     if (count > most) continue;
     SCOPED_TRACE(count);
     const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
-    const auto scanned = scan<std::uint32_t>(items, {.input = ElementType::u32(), .write_total = true},
-                                             {.tuning = scan_tuning()});
+    const auto scanned = scan<std::uint32_t>(items, {.input = ElementType::u32(), .write_total = true}, {});
     expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {}));
     EXPECT_EQ(scanned.totals[0], std::accumulate(items.begin(), items.end(), 0u));
   }
 }
 
-TEST_P(ScanGpu, MoreThan65535TilesOf256ItemsAreScanned) {
-  // On software, 128 MiB more than once take their time: each path in one profile.
+TEST_P(ScanGpu, AllBitsOfTheSumsArrive) {
+  const std::uint32_t count = affordable(1'000'000);
+  for (const ScanPath path : both_paths) {
+    SCOPED_TRACE(to_string(path));
+    // As large as 2^32 allows, then past it.
+    for (const std::uint32_t item : {0xffffffffu / count, 0xffffffffu / count * 3}) {
+      const std::vector<std::uint32_t> items(count, item);
+      const auto output = scan<std::uint32_t>(items, {.input = ElementType::u32()}, {.path = path}).items;
+      expect_items(output, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {}));
+    }
+  }
+}
+
+/// Shapes and ways to record that need no run in each profile.
+class ScanShapesGpu : public ScanGpu {};
+INSTANTIATE_TEST_SUITE_P(, ScanShapesGpu, profiles_without_limits, profile_name);
+
+/// On software, 128 MiB more than once take their time: each path in one profile.
+class ScanLargeGpu : public ScanGpu {};
+INSTANTIATE_TEST_SUITE_P(, ScanLargeGpu, ::testing::Values(Profile::full, Profile::no_subgroups), profile_name);
+
+TEST_P(ScanLargeGpu, MoreThan65535TilesOf256ItemsAreScanned) {
   const bool is_single = GetParam() == Profile::full;
-  if (!is_single && GetParam() != Profile::no_subgroups) return;
-  ScanTuning tuning = scan_tuning(is_single ? ScanPath::single_pass : ScanPath::two_pass);
+  const ScanPath path = is_single ? ScanPath::single_pass : ScanPath::two_pass;
   const std::uint32_t count = (1u << 24) + 2;
   const std::vector<std::uint32_t> ones(count, 1);
-  auto output = scan<std::uint32_t>(ones, {.input = ElementType::u32()}, {.tuning = tuning}).items;
+  auto output = scan<std::uint32_t>(ones, {.input = ElementType::u32()}, {.path = path}).items;
   ASSERT_EQ(output.size(), count);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (output[i] == i + 1) continue;
@@ -175,49 +195,36 @@ TEST_P(ScanGpu, MoreThan65535TilesOf256ItemsAreScanned) {
   }
 }
 
-TEST_P(ScanGpu, TheInitialValueIsUsedOnceAndCarriesCrossTiles) {
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
+TEST_P(ScanShapesGpu, TheInitialValueIsUsedOnceAndCarriesCrossTiles) {
+  for (const ScanPath path : some_scan_paths()) {
+    SCOPED_TRACE(to_string(path));
+    const ScanTuning tuning = scan_tuning(path);
     const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
     const std::vector<std::uint32_t> ones(3 * tile + 1, 1);
     for (const ScanKind kind : {ScanKind::inclusive, ScanKind::exclusive}) {
+      if (kind == ScanKind::inclusive && !is_thorough()) continue;
       const auto scanned = scan<std::uint32_t>(
-          ones,
-          {.input = ElementType::u32(), .kind = kind, .init = ConstantValue::of(5u), .write_total = true},
-          {.tuning = tuning});
+          ones, {.input = ElementType::u32(), .kind = kind, .init = ConstantValue::of(5u), .write_total = true},
+          {.path = path});
       std::vector<std::uint32_t> expected(ones.size());
       std::iota(expected.begin(), expected.end(), kind == ScanKind::inclusive ? 6u : 5u);
       expect_items(scanned.items, expected);
       EXPECT_EQ(scanned.totals[0], ones.size() + 5);
     }
+    if (!is_thorough()) continue;
     std::vector<std::uint32_t> sparse(1024, 0);
     sparse[511] = sparse[599] = 1;
     std::vector<std::uint32_t> expected(1024, 0);
     std::fill(expected.begin() + 512, expected.begin() + 600, 1u);
     std::fill(expected.begin() + 600, expected.end(), 2u);
-    expect_items(scan<std::uint32_t>(sparse, {.input = ElementType::u32(), .kind = ScanKind::exclusive},
-                                     {.tuning = tuning})
-                     .items,
-                 expected);
+    expect_items(
+        scan<std::uint32_t>(sparse, {.input = ElementType::u32(), .kind = ScanKind::exclusive}, {.path = path}).items,
+        expected);
   }
 }
 
-TEST_P(ScanGpu, AllBitsOfTheSumsArrive) {
-  const std::uint32_t count = affordable(1'000'000);
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
-    // As large as 2^32 allows, then past it.
-    for (const std::uint32_t item : {0xffffffffu / count, 0xffffffffu / count * 3}) {
-      const std::vector<std::uint32_t> items(count, item);
-      const auto output =
-          scan<std::uint32_t>(items, {.input = ElementType::u32()}, {.tuning = tuning}).items;
-      expect_items(output, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {}));
-    }
-  }
-}
-
-/// Types and operators. Compiling takes most of the time, on SwiftShader above all, so that pairs of them are dealt out
-/// to the profiles: each pair runs with tiny tiles and in one other profile; paths, kinds and directions alternate.
+/// Types and operators, in pairs that are dealt out to the profiles: each runs with tiny tiles, some in one other
+/// profile. Paths, kinds and directions alternate.
 class ScanTypesGpu : public ScanGpu {
  protected:
   template <typename T>
@@ -248,7 +255,7 @@ class ScanTypesGpu : public ScanGpu {
     const bool is_indexed = op.kind == OperatorKind::argmin || op.kind == OperatorKind::argmax;
     const bool is_exclusive = turn % 3 == 0;
     const Walk walk{.is_exclusive = is_exclusive, .is_reversed = !is_indexed && turn % 5 == 0};
-    const ScanTuning tuning = scan_tuning(turn / 2 % 2 == 0 ? ScanPath::two_pass : ScanPath::single_pass);
+    const ScanPath path = turn / 2 % 2 == 0 ? ScanPath::two_pass : ScanPath::single_pass;
     const ScanShape shape{.input = element_type<T>(),
                           .combine = op,
                           .kind = is_exclusive ? ScanKind::exclusive : ScanKind::inclusive,
@@ -256,9 +263,9 @@ class ScanTypesGpu : public ScanGpu {
     SCOPED_TRACE(std::format("{} of {}{}{}", to_string(op), shape.input.name, is_exclusive ? ", exclusive" : "",
                              walk.is_reversed ? ", reverse" : ""));
     for (const std::size_t count : {std::size_t{1}, std::size_t{601}, items.size()}) {
-      SCOPED_TRACE(note(tuning, count));
+      SCOPED_TRACE(note(path, count));
       const std::vector<T> used(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count));
-      expect_numbers(scan<Out>(used, shape, {.tuning = tuning, .input_item = turn % 4}).items,
+      expect_numbers(scan<Out>(used, shape, {.path = path, .input_item = turn % 4}).items,
                      reference(walk, op.kind, used));
     }
   }
@@ -267,9 +274,9 @@ class ScanTypesGpu : public ScanGpu {
     switch (GetParam()) {
       case Profile::tiny_tiles: return true;
       case Profile::full: return turn % 4 == 0;
-      case Profile::no_subgroups: return turn % 4 == 1;
-      case Profile::minimum_limits: return turn % 4 == 2;
-      case Profile::emulated: return turn % 4 == 3;
+      case Profile::no_subgroups: return turn % 16 == 1;
+      case Profile::minimum_limits: return turn % 32 == 9;
+      case Profile::emulated: return turn % 16 == 5;
     }
     return true;
   }
@@ -309,54 +316,61 @@ TEST_P(ScanTypesGpu, VectorsAreScannedWithEveryOperator) {
   check_type<Vec<float, 4>>(2);
 }
 
-TEST_P(ScanTypesGpu, ExtremaKeepInfinitiesAndPropagateNan) {
+TEST_P(ScanShapesGpu, ExtremaKeepInfinitiesAndPropagateNan) {
   const float tiny = std::numeric_limits<float>::denorm_min();
-  const std::vector<std::vector<float>> inputs{
-      {infinity},          {-infinity},      {nan}, {-0.0f}, {3 * tiny, 2 * tiny, 5 * tiny}, {1, nan, 2},
-      {infinity, 3, -nan}, {1, 5, 5, 3},     {0.0f, -0.0f},
-      std::vector(10, infinity), std::vector(1000, -infinity)};
+  const std::vector<std::vector<float>> inputs{{infinity},
+                                               {-infinity},
+                                               {nan},
+                                               {-0.0f},
+                                               {3 * tiny, 2 * tiny, 5 * tiny},
+                                               {1, nan, 2},
+                                               {infinity, 3, -nan},
+                                               {1, 5, 5, 3},
+                                               {0.0f, -0.0f},
+                                               std::vector(10, infinity),
+                                               std::vector(1000, -infinity)};
   const bool is_single = GetParam() == Profile::full || GetParam() == Profile::emulated;
-  const ScanTuning tuning = scan_tuning(is_single ? ScanPath::single_pass : ScanPath::two_pass);
+  const ScanPath path = is_single ? ScanPath::single_pass : ScanPath::two_pass;
   for (const BinaryOperator& op : {BinaryOperator::min(), BinaryOperator::argmax()}) {
     for (const auto& input : inputs) {
       SCOPED_TRACE(std::format("{} of {} items, the first {}", to_string(op), input.size(), input[0]));
       if (op.kind == OperatorKind::argmax) {
-        expect_items(scan<std::uint32_t>(input, {.combine = op}, {.tuning = tuning}).items,
+        expect_items(scan<std::uint32_t>(input, {.combine = op}, {.path = path}).items,
                      reference::scan_to_words<float>(op.kind, input, {}));
       } else {
-        expect_numbers(scan<float>(input, {.combine = op}, {.tuning = tuning}).items,
+        expect_numbers(scan<float>(input, {.combine = op}, {.path = path}).items,
                        reference::scan_to_items<float>(op.kind, input, {}));
       }
     }
   }
 }
 
-TEST_P(ScanTypesGpu, HalvesAccumulateInF32AndAreRoundedAsTheyAreStored) {
+TEST_P(ScanShapesGpu, HalvesAccumulateInF32AndAreRoundedAsTheyAreStored) {
   if (!has_f16()) GTEST_SKIP() << "the device lacks the feature shader-f16";
   std::vector<Half> items(70, half_of(1000.0));
   items.push_back(half_of(-65504.0));
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
-    const auto halves = scan<Half, Half>(items, {.input = ElementType::f16(), .write_total = true}, {.tuning = tuning});
+  for (const ScanPath path : both_paths) {
+    SCOPED_TRACE(to_string(path));
+    const auto halves = scan<Half, Half>(items, {.input = ElementType::f16(), .write_total = true}, {.path = path});
     EXPECT_EQ(number_of(halves.items[64]), 64992.0);
     EXPECT_EQ(number_of(halves.items[69]), HUGE_VAL);
     EXPECT_EQ(number_of(halves.items[70]), 4496.0);
     EXPECT_EQ(number_of(halves.totals[0]), 4496.0);
-    const auto floats = scan<float>(items, {.input = ElementType::f16(), .result = ElementType::f32()},
-                                    {.tuning = tuning});
+    const auto floats = scan<float>(items, {.input = ElementType::f16(), .result = ElementType::f32()}, {.path = path});
     EXPECT_EQ(floats.items[69], 70000.0f);
   }
 }
 
-TEST_P(ScanGpu, OperatorsThatDoNotCommuteSeeTheItemsInOrder) {
+TEST_P(ScanShapesGpu, OperatorsThatDoNotCommuteSeeTheItemsInOrder) {
   const std::uint32_t many = affordable(70'000);
   const auto affine = affine_items(std::max(many, 1025u));
   const auto maps = maps_of(affine);
   for (const bool is_reversed : {false, true}) {
-    for (const ScanTuning& tuning : both_paths()) {
+    for (const ScanPath path : both_paths) {
+      if (!is_thorough() && is_reversed != (path == ScanPath::single_pass)) continue;
       for (const std::uint32_t count : {1u, 2u, 9u, 257u, 1025u, 2049u, many}) {
         if (count > maps.size()) continue;
-        SCOPED_TRACE(note(tuning, count) + (is_reversed ? ", reverse" : ""));
+        SCOPED_TRACE(note(path, count) + (is_reversed ? ", reverse" : ""));
         const Affine init{7, 11};
         const std::span<const Affine> used = std::span(affine).first(count);
         const Walk walk{.is_exclusive = is_reversed, .is_reversed = is_reversed};
@@ -367,7 +381,7 @@ TEST_P(ScanGpu, OperatorsThatDoNotCommuteSeeTheItemsInOrder) {
                                         .init = ConstantValue::of(init),
                                         .reverse = is_reversed,
                                         .write_total = true},
-                                       {.tuning = tuning, .output_item = count % 4});
+                                       {.path = path, .output_item = count % 4});
         expect_items(scanned.items, maps_of(reference::scan(used, walk, init)));
         const std::vector<Affine> in_order = is_reversed ? std::vector<Affine>(used.rbegin(), used.rend())
                                                          : std::vector<Affine>(used.begin(), used.end());
@@ -382,38 +396,38 @@ TEST_P(ScanGpu, OperatorsThatDoNotCommuteSeeTheItemsInOrder) {
   EXPECT_EQ(prefixes[1024], (Affine{1047302641, 2407673014}));
 }
 
-TEST_P(ScanGpu, NeighboursAreNeverExchanged) {
+TEST_P(ScanShapesGpu, NeighboursAreNeverExchanged) {
   const std::vector<std::int32_t> growing{1, 10, 100, 1000};
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
-    EXPECT_EQ(scan<std::int32_t>(growing, {.input = ElementType::i32(), .combine = growing_sum()}, {.tuning = tuning})
-                  .items,
-              (std::vector<std::int32_t>{1, 11, 111, 1111}));
+  for (const ScanPath path : some_scan_paths()) {
+    SCOPED_TRACE(to_string(path));
+    EXPECT_EQ(
+        scan<std::int32_t>(growing, {.input = ElementType::i32(), .combine = growing_sum()}, {.path = path}).items,
+        (std::vector<std::int32_t>{1, 11, 111, 1111}));
     // Four words a value.
     const auto matrices = random_items<Vec<std::uint32_t, 4>>(affordable(5000), 3);
     expect_items(
-        scan<Vec<std::uint32_t, 4>>(matrices,
-                                    {.input = ElementType::vec(Scalar::u32, 4), .combine = Matrix2::combine()},
-                                    {.tuning = tuning})
+        scan<Vec<std::uint32_t, 4>>(
+            matrices, {.input = ElementType::vec(Scalar::u32, 4), .combine = Matrix2::combine()}, {.path = path})
             .items,
         reference::scan(
-            matrices, {}, Matrix2::identity(), [](auto& state, const auto& item) { state = Matrix2::times(state, item); },
+            matrices, {}, Matrix2::identity(),
+            [](auto& state, const auto& item) { state = Matrix2::times(state, item); },
             [](const auto& state) { return state; }));
   }
 }
 
-TEST_P(ScanGpu, ReverseScansGoFromTheLastItemToTheFirst) {
+TEST_P(ScanShapesGpu, ReverseScansGoFromTheLastItemToTheFirst) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
   const std::uint32_t most = affordable(50'000);
   const auto words = random_items<std::uint32_t>(most, seed);
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : both_paths) {
     for (const std::uint32_t count : {1u, 2u, 5u, 255u, 256u, 257u, 2049u, most}) {
-      SCOPED_TRACE(note(tuning, count));
+      SCOPED_TRACE(note(path, count));
       const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
-      const auto scanned = scan<std::uint32_t>(
-          items, {.input = ElementType::u32(), .reverse = true, .write_total = true},
-          {.tuning = tuning, .input_item = count % 3, .output_item = count % 2});
+      const auto scanned =
+          scan<std::uint32_t>(items, {.input = ElementType::u32(), .reverse = true, .write_total = true},
+                              {.path = path, .input_item = count % 3, .output_item = count % 2});
       expect_items(scanned.items,
                    reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {.is_reversed = true}));
       EXPECT_EQ(scanned.totals[0], scanned.items[0]);
@@ -431,8 +445,8 @@ struct Single {
   std::uint32_t word;
   static ElementType type() { return *ElementType::structure("Single", "struct Single {\n  word: u32,\n}", 4, 4); }
   static BinaryOperator combine() {
-    return BinaryOperator::custom(
-        "join", "fn join(a: Single, b: Single) -> Single { return Single(a.word + b.word); }", "Single(0u)");
+    return BinaryOperator::custom("join", "fn join(a: Single, b: Single) -> Single { return Single(a.word + b.word); }",
+                                  "Single(0u)");
   }
   friend Single operator*(const Single& a, const Single& b) { return {a.word + b.word}; }
 };
@@ -442,7 +456,8 @@ class ScanStructsGpu : public ScanGpu {
   template <typename Item>
   void check_struct(const std::vector<Item>& items, const BinaryOperator& op, const Item& identity) {
     SCOPED_TRACE(std::format("{} bytes", sizeof(Item)));
-    const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
+    ScanTuning tuning = tuning_of({.input = struct_type<Item>(), .combine = op}, ScanPath::two_pass);
+    if (GetParam() == Profile::full) tuning.workgroup_size = 64;  // in workgroup memory, too
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{257}, items.size()}) {
       for (const bool is_exclusive : {false, true}) {
         // Kernels of large structs compile slowly.
@@ -476,15 +491,20 @@ INSTANTIATE_TEST_SUITE_P(, ScanStructsGpu, all_profiles, profile_name);
 TEST_P(ScanStructsGpu, StructsOf4To128BytesAreScanned) {
   SCOPED_TRACE(seed_note(test_seed()));
   check_struct(affine_items(affordable(20'000)), Affine::combine(), Affine::identity());
-  check_tally<3>();
   // Large ones compile slowly: each in one profile, the largest where the limits are small.
   switch (GetParam()) {
-    case Profile::full: check_tally<4>(); break;
-    case Profile::no_subgroups: check_tally<8>(); break;
-    case Profile::minimum_limits: check_tally<32>(); break;
-    case Profile::tiny_tiles: check_tally<16>(); break;
-    case Profile::emulated: check_tally<5>(); break;
+    case Profile::full: check_tally<8>(); return;
+    case Profile::no_subgroups: return;
+    case Profile::minimum_limits: check_tally<32>(); return;
+    case Profile::tiny_tiles:
+      check_tally<4>();
+      check_tally<5>();
+      check_tally<16>();
+      check_tally<32>();
+      break;
+    case Profile::emulated: return;  // structs are not shuffled
   }
+  check_tally<3>();
   std::vector<Single> singles;
   for (const std::uint32_t word : random_items<std::uint32_t>(affordable(9000), test_seed())) singles.push_back({word});
   check_struct(singles, Single::combine(), Single{0});
@@ -498,29 +518,30 @@ TEST_P(ScanStructsGpu, TransformsMakeStructsAndStoreTakesThemApart) {
                         .store = Transform::of("x.high - x.low"),
                         .output = ElementType::f32(),
                         .write_total = true};
-  const auto scanned = scan<float, MinMax>(numbers, shape, {.tuning = scan_tuning(ScanPath::two_pass)});
+  const auto scanned = scan<float, MinMax>(numbers, shape, {.path = ScanPath::two_pass});
   const auto expected = reference::scan(
       numbers, {}, MinMax::identity(), [](MinMax& state, float x) { state = state * MinMax{x, x}; },
       [](const MinMax& state) { return state.high - state.low; });
   expect_numbers(scanned.items, expected);
-  EXPECT_EQ(scanned.totals[0], reference::fold(MinMax::identity(), numbers,
-                                               [](const MinMax& a, float x) { return a * MinMax{x, x}; }));
+  EXPECT_EQ(scanned.totals[0],
+            reference::fold(MinMax::identity(), numbers, [](const MinMax& a, float x) { return a * MinMax{x, x}; }));
 }
 
-TEST_P(ScanGpu, TransformsAreAppliedOnLoadAndOnStore) {
+TEST_P(ScanShapesGpu, TransformsAreAppliedOnLoadAndOnStore) {
   const std::uint32_t count = affordable(20'000);
   const auto words = random_items<std::uint32_t>(count, test_seed());
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
+  for (const ScanPath path : some_scan_paths()) {
+    SCOPED_TRACE(to_string(path));
     // Exact 64-bit sums of words with their index; the high word of each is stored.
-    const ScanShape shape{.input = ElementType::u32(),
-                          .transform = Transform::of("vec2u(x ^ i, 0u)"),
-                          .value = ElementType::u64(),
-                          .store = Transform::of("scramble(x, i)",
-                                                 "fn scramble(x: vec2u, i: u32) -> u32 { return x.y * 3u + (x.x ^ i); }"),
-                          .output = ElementType::u32(),
-                          .write_total = true};
-    const auto scanned = scan<std::uint32_t, std::uint64_t>(words, shape, {.tuning = tuning, .output_item = 1});
+    const ScanShape shape{
+        .input = ElementType::u32(),
+        .transform = Transform::of("vec2u(x ^ i, 0u)"),
+        .value = ElementType::u64(),
+        .store =
+            Transform::of("scramble(x, i)", "fn scramble(x: vec2u, i: u32) -> u32 { return x.y * 3u + (x.x ^ i); }"),
+        .output = ElementType::u32(),
+        .write_total = true};
+    const auto scanned = scan<std::uint32_t, std::uint64_t>(words, shape, {.path = path, .output_item = 1});
     std::vector<std::uint32_t> expected;
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -532,10 +553,10 @@ TEST_P(ScanGpu, TransformsAreAppliedOnLoadAndOnStore) {
   }
 }
 
-TEST_P(ScanGpu, RowsAreScannedEachByItself) {
+TEST_P(ScanShapesGpu, RowsAreScannedEachByItself) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
-  const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
+  const ScanPath path = ScanPath::two_pass;
   for (const auto& [row_count, row_length] : {std::pair{1u, 1u},
                                               {1000u, 1u},
                                               {333u, 2u},
@@ -544,8 +565,8 @@ TEST_P(ScanGpu, RowsAreScannedEachByItself) {
                                               {65u, 64u},
                                               {5u, 1000u},
                                               {9u, 5000u},
-                                              {3u, affordable(70'000)},
-                                              {1u, affordable(90'000)}}) {
+                                              {3u, affordable(20'000)},
+                                              {1u, affordable(40'000)}}) {
     SCOPED_TRACE(std::format("{} rows of {}", row_count, row_length));
     const std::size_t count = std::size_t{row_count} * row_length;
     if (count > 4 * affordable(100'000)) continue;
@@ -553,17 +574,18 @@ TEST_P(ScanGpu, RowsAreScannedEachByItself) {
     const auto words = random_items<std::int32_t>(count, seed);
     const std::vector<bool> heads = reference::row_heads(count, row_length);
     for (const bool is_reversed : {false, true}) {
+      // Short rows are walked as one where no totals are wanted.
       const auto sums = scan<std::int32_t>(words,
                                            {.input = ElementType::i32(),
-                                            .kind = ScanKind::exclusive,
+                                            .kind = is_reversed ? ScanKind::inclusive : ScanKind::exclusive,
                                             .init = ConstantValue::of(-9),
                                             .reverse = is_reversed,
                                             .segments = segments,
-                                            .write_total = true},
-                                           {.tuning = tuning, .output_item = row_length % 4});
-      expect_items(sums.items, reference::scan_to_items<std::int32_t>(
-                                   OperatorKind::sum, words,
-                                   {.is_exclusive = true, .is_reversed = is_reversed, .heads = heads}, -9));
+                                            .write_total = !is_reversed},
+                                           {.path = path, .output_item = row_length % 4});
+      const Walk walk{.is_exclusive = !is_reversed, .is_reversed = is_reversed, .heads = heads};
+      expect_items(sums.items, reference::scan_to_items<std::int32_t>(OperatorKind::sum, words, walk, -9));
+      if (is_reversed) continue;
       std::vector<std::int32_t> totals;
       for (std::uint32_t row = 0; row < row_count; ++row) {
         const auto items = std::span(words).subspan(std::size_t{row} * row_length, row_length);
@@ -571,74 +593,85 @@ TEST_P(ScanGpu, RowsAreScannedEachByItself) {
       }
       expect_items(sums.totals, totals);
     }
+    if (!is_thorough()) continue;
     // Indices are counted in the row.
     const auto numbers = random_items<float>(count, seed);
     const ScanShape least{.combine = BinaryOperator::argmin(), .segments = segments};
-    expect_items(scan<std::uint32_t>(numbers, least, {.tuning = tuning}).items,
+    expect_items(scan<std::uint32_t>(numbers, least, {.path = path}).items,
                  reference::scan_to_words<float>(OperatorKind::argmin, numbers, {.heads = heads}));
     if (HasFailure()) return;
   }
+  if (!is_tiny()) return;
   const std::uint32_t length = affordable(2500);
   const auto affine = affine_items(3 * length);
   expect_items(scan<Affine>(affine,
                             {.input = Affine::type(),
                              .combine = Affine::combine(),
                              .segments = ScanSegments::rows(Count::on_host(3), length)},
-                            {.tuning = tuning})
+                            {.path = path})
                    .items,
                reference::scan(std::span<const Affine>(affine), {.heads = reference::row_heads(3 * length, length)},
                                Affine::identity()));
 }
 
-TEST_P(ScanGpu, RowsOfNoItemsWriteTheirTotals) {
+TEST_P(ScanShapesGpu, RowsOfNoItemsWriteTheirTotals) {
   const auto totals = scan<std::uint32_t>(std::vector<std::uint32_t>{},
                                           {.input = ElementType::u32(),
                                            .init = ConstantValue::of(5u),
                                            .segments = ScanSegments::rows(Count::on_host(70), 0),
                                            .write_total = true},
-                                          {.tuning = scan_tuning(ScanPath::two_pass)})
+                                          {.path = ScanPath::two_pass})
                           .totals;
   EXPECT_EQ(totals, std::vector(70, 5u));
 }
 
-TEST_P(ScanGpu, HeadFlagsOfEveryFormatStartTheScanAnew) {
+TEST_P(ScanShapesGpu, HeadFlagsOfEveryFormatStartTheScanAnew) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
   Random random(seed);
-  const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
   const std::uint32_t most = affordable(30'000);
   const auto words = random_items<std::uint32_t>(most, seed);
-  for (const FlagFormat format : {FlagFormat::words, FlagFormat::bytes, FlagFormat::bits}) {
-    const bool is_exclusive = format == FlagFormat::bytes;
+  struct Form {
+    FlagFormat format;
+    ScanPath path;
+    bool is_exclusive, is_reversed;
+  };
+  for (const auto& [format, path, is_exclusive, is_reversed] :
+       {Form{FlagFormat::words, ScanPath::two_pass, false, false},
+        {FlagFormat::words, ScanPath::single_pass, true, true},
+        {FlagFormat::bytes, ScanPath::single_pass, true, false},
+        {FlagFormat::bits, ScanPath::two_pass, false, true}}) {
+    if (!is_tiny() && format == FlagFormat::words) continue;
     for (const std::uint32_t count : {1u, 2u, 31u, 33u, 257u, 2049u, most}) {
       for (const std::uint32_t period : {1u, 3u, 300u, 0xffffffffu}) {
-        SCOPED_TRACE(std::format("format {}, {} items, a head in {}", static_cast<int>(format), count, period));
+        SCOPED_TRACE(std::format("format {}, {}, a head in {}{}{}", static_cast<int>(format), note(path, count), period,
+                                 is_exclusive ? ", exclusive" : "", is_reversed ? ", reverse" : ""));
         const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
         const std::vector<bool> heads = reference::random_flags(count, period, random);
-        const auto scanned = scan<std::uint32_t>(items,
-                                                 {.input = ElementType::u32(),
-                                                  .kind = is_exclusive ? ScanKind::exclusive : ScanKind::inclusive,
-                                                  .init = ConstantValue::of(5u),
-                                                  .segments = ScanSegments::flags(format)},
-                                                 {.tuning = tuning,
-                                                  .output_item = period % 4,
-                                                  .heads = reference::packed_flags(format, heads, random)});
-        expect_items(scanned.items,
-                     reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items,
-                                                             {.is_exclusive = is_exclusive, .heads = heads}, 5u));
+        const auto scanned = scan<std::uint32_t>(
+            items,
+            {.input = ElementType::u32(),
+             .kind = is_exclusive ? ScanKind::exclusive : ScanKind::inclusive,
+             .init = ConstantValue::of(5u),
+             .reverse = is_reversed,
+             .segments = ScanSegments::flags(format)},
+            {.path = path, .output_item = period % 4, .heads = reference::packed_flags(format, heads, random)});
+        // Reversed, the segments are the same, each from its last item on.
+        const Walk walk{.is_exclusive = is_exclusive, .is_reversed = is_reversed, .heads = heads};
+        expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, walk, 5u));
         if (HasFailure()) return;
       }
     }
   }
+  if (!is_tiny()) return;  // structs are scanned in workgroup memory, which compiles slowly
   // In order, and structs.
   const auto affine = affine_items(affordable(9000));
   const std::vector<bool> heads = reference::random_flags(affine.size(), 700, random);
   expect_items(
-      scan<Affine>(affine,
-                   {.input = Affine::type(),
-                    .combine = Affine::combine(),
-                    .segments = ScanSegments::flags(FlagFormat::bits)},
-                   {.tuning = tuning, .heads = reference::packed_flags(FlagFormat::bits, heads, random)})
+      scan<Affine>(
+          affine,
+          {.input = Affine::type(), .combine = Affine::combine(), .segments = ScanSegments::flags(FlagFormat::bits)},
+          {.path = ScanPath::two_pass, .heads = reference::packed_flags(FlagFormat::bits, heads, random)})
           .items,
       reference::scan(std::span<const Affine>(affine), {.heads = heads}, Affine::identity()));
 }
@@ -647,67 +680,66 @@ TEST_P(ScanGpu, HeadFlagsOfEveryFormatStartTheScanAnew) {
 class ScanByKeyGpu : public ScanGpu {
  protected:
   template <typename Key, typename IsEqual>
-  void check_keys(const std::vector<Key>& keys, const ElementType& type, const Equality& equality, IsEqual is_equal) {
-    SCOPED_TRACE(std::format("keys of {}, {} items", type.name, keys.size()));
+  void check_keys(const std::vector<Key>& keys, const ElementType& type, const Equality& equality, ScanPath path,
+                  bool is_reversed, IsEqual is_equal) {
+    SCOPED_TRACE(std::format("keys of {}, {}{}", type.name, note(path, keys.size()), is_reversed ? ", reverse" : ""));
     const auto words = random_items<std::uint32_t>(keys.size(), test_seed());
     const std::span<const std::byte> bytes = bytes_of(keys);
     const auto scanned = scan<std::uint32_t>(
-        words, {.input = ElementType::u32(), .segments = ScanSegments::keys(type, equality)},
-        {.tuning = scan_tuning(ScanPath::two_pass), .keys = std::vector<std::byte>(bytes.begin(), bytes.end())});
-    expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(
-                                    OperatorKind::sum, words, {.heads = reference::run_heads(keys, is_equal)}));
+        words, {.input = ElementType::u32(), .reverse = is_reversed, .segments = ScanSegments::keys(type, equality)},
+        {.path = path, .keys = std::vector<std::byte>(bytes.begin(), bytes.end())});
+    const Walk walk{.is_reversed = is_reversed, .heads = reference::run_heads(keys, is_equal)};
+    expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, walk));
   }
   template <typename Key>
-  void check_default(const std::vector<Key>& keys) {
+  void check_default(const std::vector<Key>& keys, ScanPath path) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{70}, keys.size()}) {
       check_keys(std::vector<Key>(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count)), element_type<Key>(),
-                 {}, reference::is_equal_by_value<Key>);
+                 {}, path, false, reference::is_equal_by_value<Key>);
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(, ScanByKeyGpu, all_profiles, profile_name);
-
-/// Items of a few values, so that neighbours are often equal.
-template <typename T>
-std::vector<T> drawn_from(const std::vector<T>& values, std::size_t count, Random& random) {
-  std::vector<T> items;
-  while (items.size() < count) {
-    const T value = values[random.below(static_cast<std::uint32_t>(values.size()))];
-    for (std::uint32_t run = random.below(9); run-- > 0 && items.size() < count;) items.push_back(value);
-  }
-  return items;
-}
+INSTANTIATE_TEST_SUITE_P(, ScanByKeyGpu, profiles_without_limits, profile_name);
 
 TEST_P(ScanByKeyGpu, RunsOfEqualKeysAreScannedEachByItself) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
   const std::uint32_t count = affordable(9000);
-  check_default(drawn_from<std::uint32_t>({1, 2, 0x80000001, 1}, count, random));
-  check_default(drawn_from<float>({nan, -nan, 0.0f, -0.0f, 1.0f, infinity,
-                                   std::bit_cast<float>(0x7fc12345u), 1e-45f, 2e-45f},
-                                  count, random));
-  if (GetParam() == Profile::full || is_tiny()) {
-    check_default(drawn_from<std::uint64_t>({1, 1ull << 32, 1ull << 32 | 1, 0}, count, random));
-    check_default(drawn_from<Vec<float, 2>>({{1, nan}, {nan, 1}, {0.0f, -0.0f}, {-0.0f, 0.0f}, {1, 2}}, count, random));
-    if (has_f16()) {
-      check_default(drawn_from<Half>({half_of(nan), half_of(-nan), half_of(0), half_of(-0.0), half_of(1)}, count, random));
-    }
+  for (const ScanPath path : some_scan_paths()) {
+    check_default(reference::random_runs<std::uint32_t>({1, 2, 0x80000001, 1}, count, 8, random), path);
+  }
+  check_default(reference::random_runs<float>(
+                    {nan, -nan, 0.0f, -0.0f, 1.0f, infinity, std::bit_cast<float>(0x7fc12345u), 1e-45f, 2e-45f}, count,
+                    8, random),
+                one_scan_path());
+  if (!is_thorough()) return;
+  check_default(reference::random_runs<std::uint64_t>({1, 1ull << 32, 1ull << 32 | 1, 0}, count, 8, random),
+                ScanPath::single_pass);
+  check_default(reference::random_runs<Vec<float, 2>>({{1, nan}, {nan, 1}, {0.0f, -0.0f}, {-0.0f, 0.0f}, {1, 2}}, count,
+                                                      8, random),
+                one_scan_path());
+  if (has_f16()) {
+    check_default(reference::random_runs<Half>({half_of(nan), half_of(-nan), half_of(0), half_of(-0.0), half_of(1)},
+                                               count, 8, random),
+                  one_scan_path());
   }
   // Structs are compared as the caller says.
   struct Tagged {
     std::uint32_t id, tag;
   };
-  const ElementType tagged =
-      *ElementType::structure("Tagged", "struct Tagged {\n  id: u32,\n  tag: u32,\n}", 8, 8);
-  auto keys = drawn_from<Tagged>({{1, 0}, {2, 0}, {3, 0}}, count, random);
+  const ElementType tagged = *ElementType::structure("Tagged", "struct Tagged {\n  id: u32,\n  tag: u32,\n}", 8, 8);
+  auto keys = reference::random_runs<Tagged>({{1, 0}, {2, 0}, {3, 0}}, count, 8, random);
   for (Tagged& key : keys) key.tag = random.next32();
-  check_keys(keys, tagged, Equality::of("a.id == b.id"),
+  check_keys(keys, tagged, Equality::of("a.id == b.id"), one_scan_path(), false,
              [](const Tagged& a, const Tagged& b) { return a.id == b.id; });
   // An expression that is told which key comes first.
   std::vector<std::uint32_t> stairs;
   for (std::uint32_t i = 0; i < count; ++i) stairs.push_back(i % 100 < 60 ? i : 7);
-  check_keys(stairs, ElementType::u32(), Equality::of("follows(a, b)", "fn follows(a: u32, b: u32) -> bool { return b == a + 1u; }"),
-             [](std::uint32_t a, std::uint32_t b) { return b == a + 1; });
+  const Equality follows = Equality::of("follows(a, b)", "fn follows(a: u32, b: u32) -> bool { return b == a + 1u; }");
+  for (const bool is_reversed : {false, true}) {
+    check_keys(stairs, ElementType::u32(), follows, is_reversed ? one_scan_path() : ScanPath::two_pass, is_reversed,
+               [](std::uint32_t a, std::uint32_t b) { return b == a + 1; });
+  }
 }
 
 TEST_P(ScanByKeyGpu, OperatorsNeverSeeItemsOfTwoRuns) {
@@ -729,25 +761,23 @@ TEST_P(ScanByKeyGpu, OperatorsNeverSeeItemsOfTwoRuns) {
   const std::span<const std::byte> bytes = bytes_of(keys);
   const auto scanned = scan<Vec<std::uint32_t, 2>>(
       items,
-      {.input = ElementType::vec(Scalar::u32, 2),
-       .combine = wary,
-       .segments = ScanSegments::keys(ElementType::u32())},
-      {.tuning = scan_tuning(ScanPath::two_pass), .keys = std::vector<std::byte>(bytes.begin(), bytes.end())});
+      {.input = ElementType::vec(Scalar::u32, 2), .combine = wary, .segments = ScanSegments::keys(ElementType::u32())},
+      {.path = ScanPath::two_pass, .keys = std::vector<std::byte>(bytes.begin(), bytes.end())});
   std::vector<Vec<std::uint32_t, 2>> expected;
   for (std::uint32_t i = 0; i < count; ++i) expected.push_back({i / 5 + 1, 8 * (i % 5 + 1)});
   expect_items(scanned.items, expected);
 }
 
-TEST_P(ScanGpu, CountsAreReadOnTheDevice) {
+TEST_P(ScanShapesGpu, CountsAreReadOnTheDevice) {
   const std::uint32_t most = affordable(60'000);
   const auto words = random_items<std::uint32_t>(most, test_seed());
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : some_scan_paths()) {
     for (const std::uint32_t count : {0u, 1u, 5u, 255u, 2049u, most / 2, most - 1, most, most + 1, 0xffffffffu}) {
-      SCOPED_TRACE(std::format("{} on the device, at most {}", note(tuning, count), most));
+      SCOPED_TRACE(std::format("{} on the device, at most {}", note(path, count), most));
       const std::uint32_t used = std::min(count, most);
-      const auto scanned = scan<std::uint32_t>(
-          words, {.input = ElementType::u32(), .init = ConstantValue::of(5u), .write_total = true},
-          {.tuning = tuning, .count = count});
+      const auto scanned =
+          scan<std::uint32_t>(words, {.input = ElementType::u32(), .init = ConstantValue::of(5u), .write_total = true},
+                              {.path = path, .count = count});
       auto expected = unwritten<std::uint32_t>(most);
       std::ranges::copy(
           reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(used), {}, 5u),
@@ -759,25 +789,25 @@ TEST_P(ScanGpu, CountsAreReadOnTheDevice) {
   }
 }
 
-TEST_P(ScanGpu, ReverseScansBeginAtTheCountThatTheDeviceHas) {
+TEST_P(ScanShapesGpu, ReverseScansBeginAtTheCountThatTheDeviceHas) {
   const std::uint32_t most = affordable(20'000);
   const auto words = random_items<std::uint32_t>(most, test_seed());
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : some_scan_paths()) {
     for (const std::uint32_t count : {0u, 1u, 6u, most / 2 + 1, most, most + 1}) {
-      SCOPED_TRACE(note(tuning, count));
+      SCOPED_TRACE(note(path, count));
       const auto used = std::span(words).first(std::min(count, most));
       const auto scanned = scan<std::uint32_t>(words, {.input = ElementType::u32(), .reverse = true},
-                                               {.tuning = tuning, .output_item = 2, .count = count});
+                                               {.path = path, .output_item = 2, .count = count});
       auto expected = unwritten<std::uint32_t>(most);
-      std::ranges::copy(
-          reference::scan_to_items<std::uint32_t>(OperatorKind::sum, used, {.is_reversed = true}), expected.begin());
+      std::ranges::copy(reference::scan_to_items<std::uint32_t>(OperatorKind::sum, used, {.is_reversed = true}),
+                        expected.begin());
       expect_items(scanned.items, expected);
     }
   }
 }
 
-TEST_P(ScanGpu, RowsAndFlagsAreCountedOnTheDeviceToo) {
-  const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
+TEST_P(ScanShapesGpu, RowsAndFlagsAreCountedOnTheDeviceToo) {
+  const ScanPath path = ScanPath::two_pass;
   for (const auto& [most_rows, row_length] : {std::pair{260u, 3u}, {6u, affordable(3000)}}) {
     const auto words = random_items<std::uint32_t>(std::size_t{most_rows} * row_length, test_seed());
     for (const std::uint32_t rows : {0u, 1u, most_rows - 1, most_rows, 0xffffffffu}) {
@@ -787,10 +817,10 @@ TEST_P(ScanGpu, RowsAndFlagsAreCountedOnTheDeviceToo) {
                                                {.input = ElementType::u32(),
                                                 .segments = ScanSegments::rows(Count::on_host(most_rows), row_length),
                                                 .write_total = true},
-                                               {.tuning = tuning, .count = rows});
+                                               {.path = path, .count = rows});
       auto expected = unwritten<std::uint32_t>(words.size());
-      const auto sums = reference::scan_to_items<std::uint32_t>(
-          OperatorKind::sum, std::span(words).first(used), {.heads = reference::row_heads(used, row_length)});
+      const auto sums = reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(used),
+                                                                {.heads = reference::row_heads(used, row_length)});
       std::ranges::copy(sums, expected.begin());
       expect_items(scanned.items, expected);
       auto totals = unwritten<std::uint32_t>(most_rows);
@@ -798,50 +828,51 @@ TEST_P(ScanGpu, RowsAndFlagsAreCountedOnTheDeviceToo) {
       expect_items(scanned.totals, totals);
     }
   }
+  if (!is_thorough()) return;
   Random random(test_seed());
   const auto words = random_items<std::uint32_t>(affordable(9000), test_seed());
   const auto heads = reference::random_flags(words.size(), 50, random);
   for (const std::uint32_t count : {0u, 77u, 0xffffffffu}) {
     const std::size_t used = std::min<std::size_t>(count, words.size());
     auto expected = unwritten<std::uint32_t>(words.size());
-    std::ranges::copy(reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(used),
-                                                              {.heads = heads}),
-                      expected.begin());
-    expect_items(scan<std::uint32_t>(words, {.input = ElementType::u32(), .segments = ScanSegments::flags()},
-                                     {.tuning = tuning,
-                                      .heads = reference::packed_flags(FlagFormat::words, heads, random),
-                                      .count = count})
+    std::ranges::copy(
+        reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(used), {.heads = heads}),
+        expected.begin());
+    expect_items(scan<std::uint32_t>(
+                     words, {.input = ElementType::u32(), .segments = ScanSegments::flags()},
+                     {.path = path, .heads = reference::packed_flags(FlagFormat::words, heads, random), .count = count})
                      .items,
                  expected);
   }
 }
 
-TEST_P(ScanGpu, NoItemsWriteOnlyTheTotal) {
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
+TEST_P(ScanShapesGpu, NoItemsWriteOnlyTheTotal) {
+  for (const ScanPath path : both_paths) {
+    SCOPED_TRACE(to_string(path));
     const std::vector<std::uint32_t> none;
     for (const std::optional<std::uint32_t> on_device : {std::optional<std::uint32_t>(), std::optional(0u)}) {
       for (const BinaryOperator& op : {BinaryOperator::sum(), BinaryOperator::min()}) {
         if (on_device && op.kind == OperatorKind::min) continue;
         const ScanShape shape{.input = ElementType::u32(), .combine = op, .write_total = true};
-        EXPECT_EQ(scan<std::uint32_t>(none, shape, {.tuning = tuning, .count = on_device}).totals[0],
+        EXPECT_EQ(scan<std::uint32_t>(none, shape, {.path = path, .count = on_device}).totals[0],
                   op.kind == OperatorKind::min ? 0xffffffffu : 0u);
       }
     }
     ScanShape with_init{.input = ElementType::u32(), .init = ConstantValue::of(5u), .write_total = true};
-    EXPECT_EQ(scan<std::uint32_t>(none, with_init, {.tuning = tuning}).totals[0], 5u);
+    EXPECT_EQ(scan<std::uint32_t>(none, with_init, {.path = path}).totals[0], 5u);
     // Without a total there is nothing to do, and no dispatch of zero workgroups.
     with_init.write_total = false;
-    EXPECT_EQ(scan<std::uint32_t>(none, with_init, {.tuning = tuning}).totals[0], unwritten_word);
+    EXPECT_EQ(scan<std::uint32_t>(none, with_init, {.path = path}).totals[0], unwritten_word);
   }
 }
 
-TEST_P(ScanGpu, ScansInPlaceGiveTheSame) {
+TEST_P(ScanShapesGpu, ScansInPlaceGiveTheSame) {
   const std::uint32_t most = affordable(60'000);
   const auto words = random_items<std::uint32_t>(most, test_seed());
-  const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
+  const ScanPath path = ScanPath::two_pass;
   for (const std::uint32_t count : {1u, 255u, 257u, 2049u, most}) {
     for (const bool is_reversed : {false, true}) {
+      if (is_reversed && !is_thorough()) continue;
       SCOPED_TRACE(std::format("{} items{}", count, is_reversed ? ", reverse" : ""));
       const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
       const Walk walk{.is_exclusive = true, .is_reversed = is_reversed};
@@ -851,11 +882,12 @@ TEST_P(ScanGpu, ScansInPlaceGiveTheSame) {
                                                 .reverse = is_reversed,
                                                 .write_total = true,
                                                 .in_place = true},
-                                               {.tuning = tuning, .input_item = count % 4});
+                                               {.path = path, .input_item = count % 4});
       expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, walk));
       EXPECT_EQ(scanned.totals[0], std::accumulate(items.begin(), items.end(), 0u));
     }
   }
+  if (!is_thorough()) return;
   // Other types of one stride; the library's choice of path; found out from the views.
   const auto numbers = random_items<float>(most, test_seed());
   const GuardedBuffer both(context(), bytes_of(numbers), 8);
@@ -865,29 +897,30 @@ TEST_P(ScanGpu, ScansInPlaceGiveTheSame) {
   });
   expect_items(items_of<std::uint32_t>(both.read_and_check_guards()),
                reference::scan_to_words<float>(OperatorKind::argmax, numbers, {}));
+  if (!is_tiny()) return;
   const auto affine = affine_items(affordable(5000));
-  expect_items(scan<Affine>(affine, {.input = Affine::type(), .combine = Affine::combine(), .in_place = true},
-                            {.tuning = tuning})
-                   .items,
-               reference::scan(std::span<const Affine>(affine), {}, Affine::identity()));
+  expect_items(
+      scan<Affine>(affine, {.input = Affine::type(), .combine = Affine::combine(), .in_place = true}, {.path = path})
+          .items,
+      reference::scan(std::span<const Affine>(affine), {}, Affine::identity()));
   Random random(1);
   const auto heads = reference::random_flags(most, 90, random);
-  expect_items(scan<std::uint32_t>(
-                   words, {.input = ElementType::u32(), .segments = ScanSegments::flags(), .in_place = true},
-                   {.tuning = tuning, .heads = reference::packed_flags(FlagFormat::words, heads, random)})
-                   .items,
-               reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, {.heads = heads}));
+  expect_items(
+      scan<std::uint32_t>(words, {.input = ElementType::u32(), .segments = ScanSegments::flags(), .in_place = true},
+                          {.path = path, .heads = reference::packed_flags(FlagFormat::words, heads, random)})
+          .items,
+      reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, {.heads = heads}));
 }
 
-TEST_P(ScanGpu, ViewsBeginAtAnyItem) {
+TEST_P(ScanShapesGpu, ViewsBeginAtAnyItem) {
   const std::uint32_t count = affordable(9001);
   const auto words = random_items<std::uint32_t>(count, test_seed());
   const auto expected = reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, {});
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : both_paths) {
     for (const std::uint64_t first : {0u, 1u, 2u, 3u, 30u, 62u, 63u, 64u}) {
       for (const std::uint64_t second : {first, first + 1, std::uint64_t{62}}) {
-        SCOPED_TRACE(std::format("{}, first items {} and {}", to_string(tuning.path), first, second));
-        const Setting setting{.tuning = tuning, .input_item = first, .output_item = second};
+        SCOPED_TRACE(std::format("{}, first items {} and {}", to_string(path), first, second));
+        const Setting setting{.path = path, .input_item = first, .output_item = second};
         expect_items(scan<std::uint32_t>(words, {.input = ElementType::u32()}, setting).items, expected);
         if (HasFailure()) return;
       }
@@ -899,37 +932,35 @@ TEST_P(ScanGpu, ViewsBeginAtAnyItem) {
   for (const std::uint64_t first : {0u, 1u, 5u}) {
     for (const std::uint32_t used : {1u, 2u, count - 1, count}) {
       const std::vector<Half> items(halves.begin(), halves.begin() + used);
-      const Setting setting{.tuning = scan_tuning(ScanPath::two_pass), .input_item = first, .output_item = 2 * first};
+      const Setting setting{.path = ScanPath::two_pass, .input_item = first, .output_item = 2 * first};
       expect_numbers(scan<Half>(items, {.input = ElementType::f16()}, setting).items,
                      reference::scan_to_items<Half>(OperatorKind::sum, items, {}));
     }
   }
 }
 
-TEST_P(ScanGpu, DisjointRangesOfOneBufferWork) {
+TEST_P(ScanShapesGpu, DisjointRangesOfOneBufferWork) {
   const std::uint32_t most = affordable(50'000);
   const auto words = random_items<std::uint32_t>(most, 1);
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : some_scan_paths()) {
     for (const std::uint32_t count : {3u, 1000u, most}) {
       for (const std::uint32_t shift : {0u, 1u}) {  // ranges alike modulo four items, and not
-        SCOPED_TRACE(note(tuning, count));
+        SCOPED_TRACE(note(path, count));
         const std::uint32_t output_first = (65 + most + 128) / 4 * 4 + 1 + shift;
         const std::uint32_t total_first = output_first + most + 128;
         std::vector<std::uint32_t> image(total_first + 1, 0x5a5a5a5a);
         std::ranges::copy(words, image.begin() + 65);
         const GuardedBuffer all(context(), bytes_of(image));
         const std::uint64_t base = all.view().offset_bytes;
-        const ScanShape shape{
-            .item_count = Count::on_host(count), .input = ElementType::u32(), .write_total = true};
+        const ScanShape shape{.item_count = Count::on_host(count), .input = ElementType::u32(), .write_total = true};
         run([&](WGPUCommandEncoder encoder) {
           return record_scan(context(), encoder, shape,
                              {.input = {all.buffer(), base + 65 * 4},
                               .output = {all.buffer(), base + output_first * 4},
                               .total = {all.buffer(), base + total_first * 4}},
-                             tuning);
+                             tuning_of(shape, path));
         });
-        const auto sums =
-            reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(count), {});
+        const auto sums = reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(words).first(count), {});
         std::ranges::copy(sums, image.begin() + output_first);
         image[total_first] = sums.back();
         expect_items(items_of<std::uint32_t>(all.read_and_check_guards()), image);
@@ -938,13 +969,11 @@ TEST_P(ScanGpu, DisjointRangesOfOneBufferWork) {
   }
 }
 
-TEST_P(ScanGpu, RangesThatMeetAreRefusedAndNothingIsRecorded) {
+TEST_P(ScanShapesGpu, RangesThatMeetAreRefusedAndNothingIsRecorded) {
   const std::vector<std::uint32_t> words(1000, 3);
   const GuardedBuffer all(context(), bytes_of(words));
   const GuardedBuffer other(context(), bytes_of(words));
-  const auto at = [&](std::uint64_t word) {
-    return BufferView{all.buffer(), all.view().offset_bytes + 4 * word};
-  };
+  const auto at = [&](std::uint64_t word) { return BufferView{all.buffer(), all.view().offset_bytes + 4 * word}; };
   const ScanShape shape{.item_count = Count::on_host(100), .input = ElementType::u32(), .write_total = true};
   const auto refusal = [&](const ScanShape& wanted, const ScanBuffers& buffers) {
     std::string message;
@@ -962,12 +991,13 @@ TEST_P(ScanGpu, RangesThatMeetAreRefusedAndNothingIsRecorded) {
   EXPECT_THAT(refusal(shape, {.input = at(0), .output = at(0), .total = at(5)}), HasSubstr("overlap"));
   EXPECT_THAT(refusal(shape, {.input = other.view(), .output = {}, .total = at(0)}), HasSubstr("output has no buffer"));
   EXPECT_THAT(refusal(shape, {.input = other.view(), .output = at(0)}), HasSubstr("total has no buffer"));
-  EXPECT_THAT(refusal(shape, {.input = other.view(),
-                              .output = {all.buffer(), all.view().offset_bytes, 396},
-                              .total = other.view()}),
-              AnyOf(HasSubstr("has 396 bytes; the plan needs 400"), HasSubstr("overlap")));
-  EXPECT_THAT(refusal(shape, {.input = {other.buffer(), other.view().offset_bytes + 2}, .output = at(0), .total = at(500)}),
-              HasSubstr("not a multiple of its item"));
+  EXPECT_THAT(
+      refusal(shape,
+              {.input = other.view(), .output = {all.buffer(), all.view().offset_bytes, 396}, .total = other.view()}),
+      AnyOf(HasSubstr("has 396 bytes; the plan needs 400"), HasSubstr("overlap")));
+  EXPECT_THAT(
+      refusal(shape, {.input = {other.buffer(), other.view().offset_bytes + 2}, .output = at(0), .total = at(500)}),
+      HasSubstr("not a multiple of its item"));
 }
 
 TEST_P(ScanGpu, ImpossibleShapesAreRefused) {
@@ -986,9 +1016,9 @@ TEST_P(ScanGpu, ImpossibleShapesAreRefused) {
   EXPECT_NE(refusal(shape, single), "no error");
   shape = sum;
   shape.segments = ScanSegments::flags();
-  EXPECT_NE(refusal(shape, single), "no error");
-  shape.segments = ScanSegments::keys(ElementType::u32());
-  EXPECT_NE(refusal(shape, single), "no error");
+  EXPECT_EQ(refusal(shape, single), "no error");
+  shape.input = ElementType::vec(Scalar::u32, 4);
+  EXPECT_NE(refusal(shape, single), "no error") << "heads make a fifth word";
   shape.write_total = true;
   EXPECT_NE(refusal(shape), "no error");
   shape = sum;
@@ -1021,34 +1051,34 @@ TEST_P(ScanGpu, ImpossibleShapesAreRefused) {
   EXPECT_NE(refusal(shape), "no error") << "structs have no equality of their own";
 }
 
-TEST_P(ScanGpu, OperatorsAreGivenItemsTheInitialValueAndTheirOwnResultsOnly) {
+TEST_P(ScanShapesGpu, OperatorsAreGivenItemsTheInitialValueAndTheirOwnResultsOnly) {
   // All items are 8: an operand is a sum of so many. What is left in scratch, state and workgroup memory by the scan
   // before is not. A thread that saw another operand spoils all that it stores.
   const auto wary = BinaryOperator::custom("wary",
-                                           "var<private> saw_foreign: bool;\n"
+                                           "var<private> foreign: u32;\n"
                                            "fn wary(a: u32, b: u32) -> u32 {\n"
-                                           "  saw_foreign = saw_foreign || ((a | b) & 7u) != 0u || max(a, b) > 24000u;\n"
+                                           "  foreign |= ((a | b) & 7u) | (max(a, b) >> 15u);\n"
                                            "  return a + b;\n"
                                            "}\n",
                                            "0u");
   const auto junk = random_items<std::uint32_t>(3000, test_seed());
   const GuardedBuffer junk_buffer(context(), bytes_of(junk), 4);
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : some_scan_paths()) {
+    const ScanTuning tuning = scan_tuning(path);
     for (const std::uint32_t count : {4 * tuning.workgroup_size * tuning.rows + 1, 2304u, 2305u, 3000u}) {
       if (count > 3000) continue;
-      SCOPED_TRACE(note(tuning, count));
+      SCOPED_TRACE(note(path, count));
       const GuardedBuffer junk_output(context(), bytes_of(junk), 4);
       run([&](WGPUCommandEncoder encoder) {
-        return record_scan(context(), encoder,
-                           {.item_count = Count::on_host(3000), .input = ElementType::u32()},
+        return record_scan(context(), encoder, {.item_count = Count::on_host(3000), .input = ElementType::u32()},
                            {.input = junk_buffer.view(), .output = junk_output.view()}, tuning);
       });
       const auto scanned = scan<std::uint32_t>(std::vector(count, 8u),
                                                {.input = ElementType::u32(),
                                                 .combine = wary,
-                                                .store = Transform::of("select(x, 7u, saw_foreign)"),
+                                                .store = Transform::of("x | foreign"),
                                                 .output = ElementType::u32()},
-                                               {.tuning = tuning});
+                                               {.path = path});
       std::vector<std::uint32_t> expected;
       for (std::uint32_t i = 1; i <= count; ++i) expected.push_back(8 * i);
       expect_items(scanned.items, expected);
@@ -1056,7 +1086,7 @@ TEST_P(ScanGpu, OperatorsAreGivenItemsTheInitialValueAndTheirOwnResultsOnly) {
   }
 }
 
-TEST_P(ScanGpu, OneCommandBufferHoldsManyScansWithOtherCountsAndBuffers) {
+TEST_P(ScanShapesGpu, OneCommandBufferHoldsManyScansWithOtherCountsAndBuffers) {
   const std::uint32_t most = affordable(100'000);
   const auto a = random_items<std::uint32_t>(most, 1);
   const auto b = random_items<std::uint32_t>(9000, 2);
@@ -1069,20 +1099,18 @@ TEST_P(ScanGpu, OneCommandBufferHoldsManyScansWithOtherCountsAndBuffers) {
   };
   const std::vector<Job> jobs{{a, a_buffer, most},         {b, b_buffer, 9000}, {a, a_buffer, most},
                               {a, a_buffer, most / 2 + 1}, {b, b_buffer, 10},   {a, a_buffer, most}};
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : both_paths) {
     for (const bool in_a_pass : {false, true}) {
-      SCOPED_TRACE(std::format("{}{}", to_string(tuning.path), in_a_pass ? ", in a pass of the caller's" : ""));
+      SCOPED_TRACE(std::format("{}{}", to_string(path), in_a_pass ? ", in a pass of the caller's" : ""));
       std::vector<std::unique_ptr<GuardedBuffer>> outputs;
       for (const Job& job : jobs) {
-        outputs.push_back(
-            std::make_unique<GuardedBuffer>(context(), bytes_of(unwritten<std::uint32_t>(job.count)), 4));
+        outputs.push_back(std::make_unique<GuardedBuffer>(context(), bytes_of(unwritten<std::uint32_t>(job.count)), 4));
       }
       const auto record_all = [&](RecordTarget target) -> Status {
         for (std::size_t i = 0; i < jobs.size(); ++i) {
           const Status status =
-              record_scan(context(), target,
-                          {.item_count = Count::on_host(jobs[i].count), .input = ElementType::u32()},
-                          {.input = jobs[i].input.view(), .output = outputs[i]->view()}, tuning);
+              record_scan(context(), target, {.item_count = Count::on_host(jobs[i].count), .input = ElementType::u32()},
+                          {.input = jobs[i].input.view(), .output = outputs[i]->view()}, scan_tuning(path));
           if (!status) return status;
         }
         return {};
@@ -1105,16 +1133,16 @@ TEST_P(ScanGpu, OneCommandBufferHoldsManyScansWithOtherCountsAndBuffers) {
   }
 }
 
-TEST_P(ScanGpu, RepeatedRecordingMakesNothingNew) {
+TEST_P(ScanShapesGpu, RepeatedRecordingMakesNothingNew) {
   const std::uint32_t count = affordable(50'000);
   const std::vector<std::uint32_t> ones(count, 1);
   const GuardedBuffer input(context(), bytes_of(ones), 4);
   const GuardedBuffer output(context(), bytes_of(ones), 4);
-  for (const ScanTuning& tuning : both_paths()) {
+  for (const ScanPath path : both_paths) {
     const auto record = [&] {
       run([&](WGPUCommandEncoder encoder) {
         return record_scan(context(), encoder, {.item_count = Count::on_host(count), .input = ElementType::u32()},
-                           {.input = input.view(), .output = output.view()}, tuning);
+                           {.input = input.view(), .output = output.view()}, scan_tuning(path));
       });
     };
     record();
@@ -1130,15 +1158,15 @@ TEST_P(ScanGpu, RepeatedRecordingMakesNothingNew) {
 
 /// Floats: how far off, and whether they repeat.
 class ScanFloatsGpu : public ScanGpu {};
-INSTANTIATE_TEST_SUITE_P(, ScanFloatsGpu, all_profiles, profile_name);
+INSTANTIATE_TEST_SUITE_P(, ScanFloatsGpu, profiles_without_limits, profile_name);
 
 TEST_P(ScanFloatsGpu, SumsStayWithinAFewRoundingsOfExactOnes) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
   const auto items = random_items<float>(affordable(300'000), seed, Values::unit);
-  for (const ScanTuning& tuning : both_paths()) {
-    SCOPED_TRACE(to_string(tuning.path));
-    const auto sums = scan<float>(items, {}, {.tuning = tuning}).items;
+  for (const ScanPath path : both_paths) {
+    SCOPED_TRACE(to_string(path));
+    const auto sums = scan<float>(items, {}, {.path = path}).items;
     double exact = 0;
     double magnitude = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -1156,16 +1184,15 @@ TEST_P(ScanFloatsGpu, RepeatableScansGiveTheSameBitsEveryTime) {
   const std::vector<float> items(affordable(250'000), 0.1f);
   const GuardedBuffer input(context(), bytes_of(items), 4);
   const GuardedBuffer output(context(), bytes_of(items), 4);
-  ScanTuning two_pass = scan_tuning(ScanPath::two_pass);
   for (const bool is_asked_for : {true, false}) {
     std::vector<std::byte> first;
-    for (int repeat = 0; repeat < (is_asked_for ? 100 : 5); ++repeat) {
+    for (int repeat = 0; repeat < (is_asked_for && GetParam() == Profile::full ? 100 : 5); ++repeat) {
       run([&](WGPUCommandEncoder encoder) {
         return record_scan(context(), encoder,
                            {.item_count = Count::on_host(items.size()),
                             .determinism = is_asked_for ? Determinism::run_to_run : Determinism::any},
                            {.input = input.view(), .output = output.view()},
-                           is_asked_for ? scan_tuning() : std::optional(two_pass));
+                           is_asked_for ? scan_tuning() : std::optional(scan_tuning(ScanPath::two_pass)));
       });
       const auto bits = output.read_and_check_guards();
       if (repeat == 0) first = bits;
@@ -1188,16 +1215,17 @@ TEST_P(ScanInjectedGpu, TwoOrThreeWorkgroupsADimensionFoldIntoThree) {
     DeviceTraits traits = context().traits();
     traits.max_workgroups_per_dimension = limit;
     context().override_traits(traits);
-    for (ScanTuning tuning : both_paths()) {
+    for (const ScanPath path : both_paths) {
+      ScanTuning tuning = scan_tuning(path);
       tuning.max_workgroups = std::min(tuning.max_workgroups, limit * limit * limit);
       std::uint32_t planned = 0;
       for (std::uint32_t count = 1; count < most; count += count / 4 + 1) {
-        SCOPED_TRACE(std::format("limit {}, {}", limit, note(tuning, count)));
+        SCOPED_TRACE(std::format("limit {}, {}", limit, note(path, count)));
         const auto plan = plan_scan({.item_count = Count::on_host(count), .input = ElementType::u32()}, traits, tuning,
                                     {.input_bytes = 4, .output_bytes = 4});
         if (!plan) {
           EXPECT_THAT(plan.error().kind, AnyOf(ErrorKind::invalid_request, ErrorKind::unsupported));
-          EXPECT_EQ(tuning.path, ScanPath::single_pass) << "chunks can always be longer";
+          EXPECT_EQ(path, ScanPath::single_pass) << "chunks can always be longer";
           continue;
         }
         ++planned;
@@ -1212,57 +1240,51 @@ TEST_P(ScanInjectedGpu, TwoOrThreeWorkgroupsADimensionFoldIntoThree) {
 }
 
 TEST_P(ScanInjectedGpu, BindingsOfAThousandBytesAreScannedWindowByWindow) {
-  const auto words = random_items<std::uint32_t>(2000, test_seed());
+  const auto words = random_items<std::uint32_t>(7000, test_seed());
   const auto affine = affine_items(1000);
   Random random(test_seed());
-  const auto heads = reference::random_flags(1000, 40, random);
+  const auto heads = reference::random_flags(words.size(), 40, random);
   DeviceTraits traits = context().traits().with_default_limits();
   traits.max_binding_bytes = 1024;
   context().override_traits(traits);
-  for (const ScanPath path : {ScanPath::automatic, ScanPath::two_pass}) {
-    ScanTuning tuning = scan_tuning(path);
+  for (const bool is_first_form : {true, false}) {
     for (const std::uint32_t count : {1u, 191u, 192u, 193u, 256u, 257u, 1000u, 2000u}) {
-      for (const bool is_reversed : {false, true}) {
-        for (const bool is_in_place : {false, true}) {
-          SCOPED_TRACE(std::format("{}{}{}", note(tuning, count), is_reversed ? ", reverse" : "",
-                                   is_in_place ? ", in place" : ""));
-          const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
-          const auto scanned = scan<std::uint32_t>(items,
-                                                   {.input = ElementType::u32(),
-                                                    .reverse = is_reversed,
-                                                    .write_total = true,
-                                                    .in_place = is_in_place},
-                                                   {.tuning = tuning, .output_item = count % 3});
-          expect_items(scanned.items, reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items,
-                                                                              {.is_reversed = is_reversed}));
-          EXPECT_EQ(scanned.totals[0], std::accumulate(items.begin(), items.end(), 0u));
-          if (HasFailure()) return;
-        }
-      }
+      SCOPED_TRACE(std::format("{} items{}", count, is_first_form ? "" : ", reverse, in place"));
+      const std::vector<std::uint32_t> items(words.begin(), words.begin() + count);
+      const auto scanned = scan<std::uint32_t>(
+          items,
+          {.input = ElementType::u32(), .reverse = !is_first_form, .write_total = true, .in_place = !is_first_form},
+          {.path = is_first_form ? ScanPath::automatic : ScanPath::two_pass, .output_item = count % 3});
+      expect_items(scanned.items,
+                   reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {.is_reversed = !is_first_form}));
+      EXPECT_EQ(scanned.totals[0], std::accumulate(items.begin(), items.end(), 0u));
+      if (HasFailure()) return;
     }
   }
-  const ScanTuning tuning = scan_tuning(ScanPath::two_pass);
-  expect_items(
-      scan<Affine>(affine, {.input = Affine::type(), .combine = Affine::combine()}, {.tuning = tuning}).items,
-      reference::scan(std::span<const Affine>(affine), {}, Affine::identity()));
+  const ScanPath path = ScanPath::two_pass;
+  expect_items(scan<Affine>(affine, {.input = Affine::type(), .combine = Affine::combine()}, {.path = path}).items,
+               reference::scan(std::span<const Affine>(affine), {}, Affine::identity()));
   for (const FlagFormat format : {FlagFormat::words, FlagFormat::bits}) {
-    const std::vector<std::uint32_t> items(words.begin(), words.begin() + 1000);
-    expect_items(
-        scan<std::uint32_t>(items, {.input = ElementType::u32(), .segments = ScanSegments::flags(format)},
-                            {.tuning = tuning, .heads = reference::packed_flags(format, heads, random)})
-            .items,
-        reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items, {.heads = heads}));
+    // Windows begin at aligned bytes of the flags, too: 2048 items of bits.
+    traits.max_binding_bytes = format == FlagFormat::words ? 1024 : 10'000;
+    context().override_traits(traits);
+    expect_items(scan<std::uint32_t>(words, {.input = ElementType::u32(), .segments = ScanSegments::flags(format)},
+                                     {.path = path, .heads = reference::packed_flags(format, heads, random)})
+                     .items,
+                 reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, {.heads = heads}));
   }
+  traits.max_binding_bytes = 1024;
+  context().override_traits(traits);
   for (const auto& [row_count, row_length] : {std::pair{1u, 1500u}, {5u, 300u}, {80u, 7u}}) {
     SCOPED_TRACE(std::format("{} rows of {}", row_count, row_length));
     const std::vector<std::uint32_t> items(words.begin(), words.begin() + row_count * row_length);
-    expect_items(scan<std::uint32_t>(items,
-                                     {.input = ElementType::u32(),
-                                      .segments = ScanSegments::rows(Count::on_host(row_count), row_length)},
-                                     {.tuning = tuning})
-                     .items,
-                 reference::scan_to_items<std::uint32_t>(
-                     OperatorKind::sum, items, {.heads = reference::row_heads(items.size(), row_length)}));
+    expect_items(
+        scan<std::uint32_t>(
+            items, {.input = ElementType::u32(), .segments = ScanSegments::rows(Count::on_host(row_count), row_length)},
+            {.path = path})
+            .items,
+        reference::scan_to_items<std::uint32_t>(OperatorKind::sum, items,
+                                                {.heads = reference::row_heads(items.size(), row_length)}));
   }
 }
 
@@ -1275,7 +1297,7 @@ TEST_P(ScanEmulatedGpu, EverySubgroupSizeAndNumberingGivesTheSameResults) {
   const auto sums = reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words, {});
   const auto affine = affine_items(5000);
   const auto composed = maps_of(reference::scan(std::span<const Affine>(affine), {}, Affine::identity()));
-  for (const std::uint32_t size : {4u, 8u, 32u, 64u, 128u, 256u}) {
+  for (const std::uint32_t size : {4u, 32u, 64u, 128u}) {
     for (const std::uint32_t numbering : {0u, 93u}) {
       SCOPED_TRACE(std::format("size {}, seed {}", size, numbering));
       DeviceTraits traits = context().traits();
@@ -1284,20 +1306,20 @@ TEST_P(ScanEmulatedGpu, EverySubgroupSizeAndNumberingGivesTheSameResults) {
       context().override_traits(traits);
       // A workgroup that is one subgroup, and one that is many.
       ScanTuning tuning = scan_tuning(numbering == 0 ? ScanPath::two_pass : ScanPath::single_pass);
-      tuning.rows = 2;
+      tuning.workgroup_size = 128;
       expect_items(scan<std::uint32_t>(words, {.input = ElementType::u32()}, {.tuning = tuning}).items, sums);
-      if (numbering == 0) continue;
-      expect_items(scan<Map>(maps_of(affine), {.input = ElementType::vec(Scalar::u32, 2), .combine = then()},
-                             {.tuning = tuning})
-                       .items,
-                   composed);
+      if (numbering == 0 || size == 64) continue;
+      expect_items(
+          scan<Map>(maps_of(affine), {.input = ElementType::vec(Scalar::u32, 2), .combine = then()}, {.tuning = tuning})
+              .items,
+          composed);
     }
   }
 }
 
 /// Knobs that the library does not choose.
 class ScanTuningsGpu : public ScanGpu {};
-INSTANTIATE_TEST_SUITE_P(, ScanTuningsGpu, ::testing::Values(Profile::full, Profile::no_subgroups), profile_name);
+INSTANTIATE_TEST_SUITE_P(, ScanTuningsGpu, ::testing::Values(Profile::full), profile_name);
 
 TEST_P(ScanTuningsGpu, EveryTuningGivesTheSameResults) {
   const auto words = random_items<std::uint32_t>(30'000, test_seed());
@@ -1308,7 +1330,7 @@ TEST_P(ScanTuningsGpu, EveryTuningGivesTheSameResults) {
     tunings[0].workgroup_size = 1;
     tunings[0].rows = 1;
     tunings[1].workgroup_size = 2;
-    tunings[1].rows = 16;
+    tunings[1].rows = 3;
     tunings[1].max_workgroups = 1;
     tunings[2].use_vectors = false;
     tunings[2].max_workgroups = 7;
@@ -1316,6 +1338,7 @@ TEST_P(ScanTuningsGpu, EveryTuningGivesTheSameResults) {
     tunings[3].poll_rounds = 1;
     tunings[4].workgroup_size = 128;
     tunings[4].rows = 5;
+    tunings[4].in_order = true;
     for (const ScanTuning& tuning : tunings) {
       SCOPED_TRACE(to_string(tuning));
       const std::uint32_t count = tuning.workgroup_size == 1 ? 300 : 30'000;
@@ -1342,7 +1365,7 @@ class ScanRandomGpu : public ScanGpu {
 
   template <typename T>
   void check(const BinaryOperator& op, const std::optional<T>& init, const Draw& draw, Random& random, Values values) {
-    std::uint32_t count = 1 + random.below(random.below(2) == 0 ? 70 : affordable(20'000));
+    std::uint32_t count = 1 + random.below(random.below(2) == 0 ? 70 : affordable(10'000));
     const std::uint32_t row_length = draw.segments == 1 ? 1 + random.below(count) : count;
     count = count / row_length * row_length;
     const auto items = random_items<T>(count, random.next(), values);
@@ -1355,7 +1378,7 @@ class ScanRandomGpu : public ScanGpu {
                     .write_total = draw.has_total && draw.segments < 2,
                     .in_place = draw.is_in_place};
     if (init) shape.init = ConstantValue::of(*init);
-    Setting setting{.tuning = scan_tuning(draw.path), .input_item = random.below(70), .output_item = random.below(70)};
+    Setting setting{.path = draw.path, .input_item = random.below(70), .output_item = random.below(70)};
     std::uint32_t used = count;
     if (draw.segments == 1) {
       shape.segments = ScanSegments::rows(Count::on_host(count / row_length), row_length);
@@ -1413,9 +1436,7 @@ TEST_P(ScanRandomGpu, ShapesDrawnAtRandomAreScanned) {
               .on_device = random.below(3) == 0,
               .segments = random.below(6)};
     if (draw.segments > 3) draw.segments = 0;
-    if (draw.segments != 0 || draw.is_in_place) draw.path = ScanPath::two_pass;
-    // Which items flags and keys separate is a question of its own in reverse.
-    if (draw.segments > 1) draw.is_reversed = false;
+    if (draw.segments == 1 || draw.is_in_place) draw.path = ScanPath::two_pass;
     const std::uint32_t type = random.below(5);
     for (int repeat = 0; repeat < 8 && !HasFailure(); ++repeat) {
       switch (type) {

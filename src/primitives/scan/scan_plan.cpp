@@ -165,7 +165,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   std::vector<std::string> terms;
   for (std::uint32_t k = 0; k < count; ++k) {
     imported += std::format("{}{}", k == 0 ? "" : ", ", item(k, "loaded"));
-    edges += std::format("{}keep({}, unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", item(k, "loaded"), k);
+    edges += std::format("{}keep_inside({}, unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", item(k, "loaded"), k);
     inside += std::format("{}select(0u, {}u, is_inside(unit * UNIT_ITEMS + {}u, range))", k == 0 ? "" : " | ", 1u << k, k);
     terms.push_back(item_sum(problem, k));
   }
@@ -179,7 +179,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
                                      : "";
   text += std::format(
       "fn is_inside(position: u32, range: Range) -> bool {{ return (position >= range.begin) & (position < range.end); }}\n"
-      "fn keep(value: {0}, position: u32, range: Range) -> {0} {{\n{1}}}\n"
+      "fn keep_inside(value: {0}, position: u32, range: Range) -> {0} {{\n{1}}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({2}{5});\n}}\n"
       "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
       "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
@@ -342,8 +342,8 @@ Status check_shape(const ScanShape& shape, const ElementType& value) {
   if (shape.write_total && by_heads) {
     return refuse("A scan by flags or keys has no total; reduce by key gives one for each segment.");
   }
-  if (shape.segments.kind == Kind::rows && shape.item_count.read_on_device) {
-    return refuse("With rows the count on the device is that of the rows.");
+  if (shape.segments.kind == Kind::rows && shape.item_count != Count{}) {
+    return refuse("With rows item_count stays empty: rows and their length say it.");
   }
   return {};
 }
@@ -389,7 +389,7 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
   const bool by_rows = shape.segments.kind == Kind::rows;
   const std::uint64_t rows = by_rows ? shape.segments.row_count.max : 1;
   const std::uint64_t length = by_rows ? shape.segments.row_length : shape.item_count.max;
-  if (length != 0 && rows > most_items / length) {
+  if (rows > most_items || (length != 0 && rows > most_items / length)) {
     return fail(ErrorKind::unsupported,
                 by_rows ? std::format("{} rows of {} items are more than {} items.", rows, length, most_items)
                         : std::format("{} items are more than a scan takes ({}).", length, most_items));

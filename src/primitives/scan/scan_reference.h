@@ -25,8 +25,8 @@ struct Walk {
   std::vector<bool> heads = {};  ///< Which items begin a segment; empty: only the first does.
 };
 
-/// output[i] is what `read` makes of the state after (exclusive: before) item i; `add` puts an item into the state. Each
-/// segment begins in the state `start`; reversed, at its last item.
+/// output[i] is what `read` makes of the state after (exclusive: before) item i; `add` puts an item into the state.
+/// Each segment begins in the state `start`; reversed, at its last item.
 template <typename State, typename Items, typename Add, typename Read>
 auto scan(const Items& items, const Walk& walk, const State& start, Add add, Read read) {
   const std::size_t count = std::size(items);
@@ -99,8 +99,8 @@ class Running {
   }
 
   void add(const T& item) {
-    const bool is_better = kind_ == OperatorKind::min || kind_ == OperatorKind::argmin ? is_less(item, best_)
-                                                                                       : is_less(best_, item);
+    const bool is_better =
+        kind_ == OperatorKind::min || kind_ == OperatorKind::argmin ? is_less(item, best_) : is_less(best_, item);
     const bool is_first = index_ == no_index;
     if (!is_nan(best_) && (is_nan(item) || is_better)) best_ = item, index_ = seen_;
     // The first item has the lowest index, though no item is better than the value that a fold begins with.
@@ -209,6 +209,20 @@ inline std::vector<std::byte> packed_flags(FlagFormat format, const std::vector<
     }
   }
   return bytes;
+}
+
+/// Runs of 1 to `longest` equal items of a few values.
+template <typename T>
+std::vector<T> random_runs(const std::vector<T>& values, std::size_t count, std::uint32_t longest,
+                           testing::Random& random) {
+  std::vector<T> items;
+  while (items.size() < count) {
+    const T value = values[random.below(static_cast<std::uint32_t>(values.size()))];
+    for (std::uint32_t left = 1 + random.below(longest); left > 0 && items.size() < count; --left) {
+      items.push_back(value);
+    }
+  }
+  return items;
 }
 
 /// Flags of which one in `period` is set, at random.

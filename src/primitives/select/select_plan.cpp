@@ -65,24 +65,22 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
       const std::string index = std::format("item_index(unit * UNIT_ITEMS + {}u, range)", k);
       const std::string test = shape.predicate.flags
                                    ? std::format("is_flagged({} - params.index_base + params.flag_base)", index)
-                                   : std::format("passes(item_value({}), {})", items.item("loaded.items", k), index);
+                                   : std::format("item_passes(item_value({}), {})", items.item("loaded.items", k), index);
       mask += std::format("{}select(0u, {}u, {})", k == 0 ? "" : " | ", 1u << k, test);
     }
     if (shape.predicate.flags) {
       text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
              flag_function("is_flagged", *shape.predicate.flags, "flags", "flags_first");
     } else {
-      builder.generated("predicate expression", std::format("fn passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
+      builder.generated("predicate expression", std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
                                                             shape.predicate.expression));
     }
     text += std::format("fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {{\n  return {};\n}}\n", mask);
     add_marked_units(builder, items, text, false, true);
     return {};
   };
-  const std::uint32_t scan_bytes = (tuning.rows + 3) * tuning.workgroup_size * 4 + 512;
-  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
   const SelectSink sink = choose_select_sink(items, shape.write_items, shape.write_indices, tuning, traits,
-                                             in_memory ? scan_bytes : 1024);
+                                             scan_workgroup_bytes(program.accumulator, tuning, traits));
   program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&shape, &traits](KernelBuilder& builder, bool) {
@@ -103,6 +101,9 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
   if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (shape.predicate.flags && !shape.predicate.expression.empty()) {
+    return refuse("A predicate is an expression or flags, not both.");
+  }
   if (!shape.predicate.flags && shape.predicate.expression.empty()) return refuse("A selection needs a predicate or flags.");
   if (shape.dispatch_threads && *shape.dispatch_threads == 0) return refuse("A workgroup of 0 threads cannot be dispatched.");
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));

@@ -46,10 +46,8 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
     add_marked_units(builder, items, head_mask_text(items), true, true);
     return {};
   };
-  const std::uint32_t scan_bytes = (tuning.rows + 3) * tuning.workgroup_size * 4 + 512;
-  const bool in_memory = !traits.subgroups || !tuning.use_subgroups || traits.emulated_subgroup_size != 0;
   const SelectSink sink =
-      choose_select_sink(items, true, shape.write_indices, tuning, traits, in_memory ? scan_bytes : 1024);
+      choose_select_sink(items, true, shape.write_indices, tuning, traits, scan_workgroup_bytes(program.accumulator, tuning, traits));
   program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, "sum", 0, traits); };
