@@ -148,7 +148,8 @@ class KernelText {
       const std::uint64_t right = value_of(expression.substr(at + 1));
       return op == '+' ? left + right : op == '*' ? left * right : left / right;
     }
-    if (expression.find_first_not_of("0123456789u") == std::string::npos) return std::strtoull(expression.c_str(), nullptr, 10);
+    if (expression.find_first_not_of("0123456789u") == std::string::npos)
+      return std::strtoull(expression.c_str(), nullptr, 10);
     return constant(expression);
   }
 
@@ -259,8 +260,8 @@ inline void expect_whole_dispatch(const Dispatch& dispatch) {
   EXPECT_EQ(param_of(dispatch, "workgroup_count"), is_role(dispatch, "single_pass") ? grid : wanted);
 }
 
-/// Every item of every row is stored by one pass, windows follow one another in the scan's direction and hand over their
-/// totals, and every chunk's total is known before it is used.
+/// Every item of every row is stored by one pass, windows follow one another in the scan's direction and hand over
+/// their totals, and every chunk's total is known before it is used.
 inline void expect_walk(const Plan& plan, const Walk& walk, const DeviceTraits& traits) {
   std::uint64_t row = 0;
   std::uint64_t item = 0;  // of the row, in the scan's direction

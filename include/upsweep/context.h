@@ -32,8 +32,8 @@ struct ProbeReport {
   bool integer_division = false;           ///< u32 division and remainder were right on sampled values.
   bool keeps_subnormals = false;           ///< f32 arithmetic does not flush subnormal results to zero.
   bool self_test_ran = false;
-  bool look_back = false;             ///< Every single-pass scan and selection of the self-test was right.
-  std::string self_test_error = {};   ///< Why the self-test could not run to its end.
+  bool look_back = false;            ///< Every single-pass scan and selection of the self-test was right.
+  std::string self_test_error = {};  ///< Why the self-test could not run to its end.
 };
 
 /// Which adapter a context of its own should use. Empty fields do not restrict.
@@ -51,8 +51,8 @@ struct ContextOptions {
   /// traits assume the least.
   WGPUInstance instance = nullptr;
   bool probe = true;  ///< Run the probe's kernels at creation (a few milliseconds, waits for the device).
-  /// Try the single-pass kernels with look-back at creation (GPUs only; compiles two pipelines, a few tenths of a second
-  /// without the driver's cache). Without it plans take two passes.
+  /// Try the single-pass kernels with look-back at creation (GPUs only; compiles two pipelines, a few tenths of a
+  /// second without the driver's cache). Without it plans take two passes.
   bool self_test = true;
   /// Keep every scratch slot after every pass, readable through `debug_snapshots`. Slow; records passes of its own.
   bool debug = false;

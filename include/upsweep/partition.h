@@ -21,8 +21,8 @@ namespace upsweep {
 struct PartitionShape {
   Count item_count = {};
   ElementType input = ElementType::f32();
-  Predicate first = {};                   ///< An expression, or flags (two parts only).
-  std::optional<Predicate> second = {};   ///< An expression; makes three parts.
+  Predicate first = {};                  ///< An expression, or flags (two parts only).
+  std::optional<Predicate> second = {};  ///< An expression; makes three parts.
 
   bool operator==(const PartitionShape&) const = default;
 };

@@ -35,11 +35,11 @@ struct ScanSegments {
     keys,   ///< At each item whose key differs from the one before (argument `keys`): scan by key.
   };
   Kind kind = Kind::whole;
-  Count row_count = Count::on_host(1);     ///< rows; on_device reads argument `item_count`.
-  std::uint32_t row_length = 0;            ///< rows, in items.
-  FlagFormat format = FlagFormat::words;   ///< flags
-  ElementType key = ElementType::u32();    ///< keys
-  Equality equality = {};                  ///< keys
+  Count row_count = Count::on_host(1);    ///< rows; on_device reads argument `item_count`.
+  std::uint32_t row_length = 0;           ///< rows, in items.
+  FlagFormat format = FlagFormat::words;  ///< flags
+  ElementType key = ElementType::u32();   ///< keys
+  Equality equality = {};                 ///< keys
 
   bool operator==(const ScanSegments&) const = default;
 
@@ -59,7 +59,7 @@ struct ScanShape {
   /// total.
   Count item_count = {};
   ElementType input = ElementType::f32();
-  Transform transform = {};              ///< Applied to each item as it is loaded (x, and i counted in its row).
+  Transform transform = {};               ///< Applied to each item as it is loaded (x, and i counted in its row).
   std::optional<ElementType> value = {};  ///< Type that the transform gives; the input's type if not set.
   BinaryOperator combine = {};
   ScanKind kind = ScanKind::inclusive;
@@ -75,7 +75,8 @@ struct ScanShape {
   /// Write the fold of all items (with init; one for each row) to argument `total`, in the result's type, without the
   /// store transform. Not for flags and keys.
   bool write_total = false;
-  /// Input and output are the same buffer range (argument `output`). Needs equal strides. record_scan sees it by itself.
+  /// Input and output are the same buffer range (argument `output`). Needs equal strides. record_scan sees it by
+  /// itself.
   bool in_place = false;
   Determinism determinism = Determinism::any;
 

@@ -34,15 +34,15 @@ enum class ScanPath : std::uint8_t {
 struct ScanTuning {
   ScanPath path = ScanPath::automatic;
   std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
-  std::uint32_t rows = 8;              ///< Loads in flight a thread: vectors of four 32-bit items, or single items. 1 to 16.
-  bool use_vectors = true;             ///< Load and store vectors where types and offsets allow it.
-  bool use_subgroups = true;           ///< Where the device has them.
+  std::uint32_t rows = 8;     ///< Loads in flight a thread: vectors of four 32-bit items, or single items. 1 to 16.
+  bool use_vectors = true;    ///< Load and store vectors where types and offsets allow it.
+  bool use_subgroups = true;  ///< Where the device has them.
   std::uint32_t max_workgroups = 4224;       ///< two_pass: chunks of the input.
   std::uint32_t one_workgroup_items = 4096;  ///< Up to here one workgroup does it all.
-  /// single_pass: number tiles as workgroups are numbered instead of by a ticket. Right on every device; fast only where
-  /// workgroups start in order.
+  /// single_pass: number tiles as workgroups are numbered instead of by a ticket. Right on every device; fast only
+  /// where workgroups start in order.
   bool in_order = false;
-  std::uint32_t poll_rounds = 32;            ///< single_pass: looks at a missing total before it is computed.
+  std::uint32_t poll_rounds = 32;  ///< single_pass: looks at a missing total before it is computed.
 
   bool operator==(const ScanTuning&) const = default;
 };

@@ -56,9 +56,8 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items) {
     text += std::format("{}  return output[output_place(position, range)];\n}}\n", item_head);
     text += std::format("{}  return output[output_place(unit, range)];\n}}\n", unit_head);
   } else {
-    const std::string pick = raw_components(items.type) == 1
-                                 ? "unit[place % UNIT_ITEMS]"
-                                 : "select(unit.xy, unit.zw, place % UNIT_ITEMS == 1u)";
+    const std::string pick = raw_components(items.type) == 1 ? "unit[place % UNIT_ITEMS]"
+                                                             : "select(unit.xy, unit.zw, place % UNIT_ITEMS == 1u)";
     text += std::format(
         "{}  let place = output_place(position, range);\n"
         "  let item = place - params.input_first;\n"
@@ -84,7 +83,8 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items) {
         "struct Ends {{\n  first: RawUnit,\n  last: RawUnit,\n}}\n"
         "fn end_items(unit: u32, range: Range) -> RawUnit {{\n  return {};\n}}\n"
         "fn load_ends(range: Range) -> Ends {{\n"
-        "  return Ends(end_items(first_readable(range) / UNIT_ITEMS, range), end_items((range.end - 1u) / UNIT_ITEMS, range));\n}}\n"
+        "  return Ends(end_items(first_readable(range) / UNIT_ITEMS, range), end_items((range.end - 1u) / UNIT_ITEMS, "
+        "range));\n}}\n"
         "fn load_edge_items(unit: u32, ends: Ends, range: Range) -> RawUnit {{\n"
         "  let first_whole = (first_readable(range) + UNIT_ITEMS - 1u) / UNIT_ITEMS;\n"
         "  let end_whole = range.end / UNIT_ITEMS;\n"
@@ -121,27 +121,30 @@ void add_tile_output(KernelBuilder& builder, const ElementType& output, const Ti
       "@group(0) @binding(4) var<storage, read_write> output_units: array<OutputUnit>;\n"
       "@group(0) @binding(5) var<storage, read_write> output_tail: array<RawOutput>;\n"
       "fn output_unit(unit: u32, range: Range) -> u32 {{\n  return {};\n}}\n",
-      items.in_place ? "unit_place(unit, range)"
-                     : "(unit_place(unit, range) * UNIT_ITEMS - params.input_first + params.output_first) / UNIT_ITEMS");
+      items.in_place
+          ? "unit_place(unit, range)"
+          : "(unit_place(unit, range) * UNIT_ITEMS - params.input_first + params.output_first) / UNIT_ITEMS");
   std::string list;
   std::string edges;
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     list += std::format("{}v{}", k == 0 ? "" : ", ", items.memory_item(k));
     const std::uint32_t memory = items.memory_item(k);
-    const std::string whole =
-        raw_components(output) == 1
-            ? std::format("output_units[at].{} = v{};", "xyzw"[memory], k)
-            : std::format("output_units[at].{0} = v{2}.x; output_units[at].{1} = v{2}.y;", "xz"[memory], "yw"[memory], k);
+    const std::string whole = raw_components(output) == 1
+                                  ? std::format("output_units[at].{} = v{};", "xyzw"[memory], k)
+                                  : std::format("output_units[at].{0} = v{2}.x; output_units[at].{1} = v{2}.y;",
+                                                "xz"[memory], "yw"[memory], k);
     edges += std::format(
         "  let p{0} = unit * UNIT_ITEMS + {0}u;\n"
         "  if (p{0} >= range.begin && p{0} < range.end) {{\n"
         "    let item = output_place(p{0}, range) - {2};\n"
-        "    if (item < params.tail_items) {{ {1} }} else {{ output_tail[item - params.tail_items + params.tail_first] = v{0}; }}\n"
+        "    if (item < params.tail_items) {{ {1} }} else {{ output_tail[item - params.tail_items + params.tail_first] "
+        "= v{0}; }}\n"
         "  }}\n",
         k, whole, first);
   }
   text += std::format(
-      "{}  let at = output_unit(unit, range);\n  if (is_full) {{\n    output_units[at] = OutputUnit({});\n    return;\n  }}\n{}}}\n",
+      "{}  let at = output_unit(unit, range);\n  if (is_full) {{\n    output_units[at] = OutputUnit({});\n    "
+      "return;\n  }}\n{}}}\n",
       head, list, edges);
   builder.generated("output", text);
 }

@@ -24,7 +24,7 @@ struct TileItems {
   ElementType type;
   std::uint32_t unit_items = 1;
   bool reverse = false;
-  bool in_place = false;  // the output is the input: both are counted from input_first
+  bool in_place = false;     // the output is the input: both are counted from input_first
   bool from_output = false;  // loads what the output's bindings hold
 
   // Memory order of item k of a unit.
@@ -36,13 +36,12 @@ struct TileItems {
 };
 
 // RawItem, Item, item_value(); RawUnit; load_item(position, range) -> RawItem; load_items(unit, range) -> RawUnit;
-// load_ends(range) -> Ends, load_edge_items(unit, ends, range) -> RawUnit: what lies outside the row is any item of it; no
-// branches, since subgroup operations follow. Bindings `input` and
-// `input_units` (1, 2), params input_first.
+// load_ends(range) -> Ends, load_edge_items(unit, ends, range) -> RawUnit: what lies outside the row is any item of it;
+// no branches, since subgroup operations follow. Bindings `input` and `input_units` (1, 2), params input_first.
 void add_tile_items(KernelBuilder& builder, const TileItems& items);
 
-// store_items(values..., unit, is_full, range) for `unit_items` raw values v0, v1, ... in the order of positions. Bindings
-// `output` (3), or `output_units` and `output_tail` (4, 5); params output_first, tail_first, tail_items.
+// store_items(values..., unit, is_full, range) for `unit_items` raw values v0, v1, ... in the order of positions.
+// Bindings `output` (3), or `output_units` and `output_tail` (4, 5); params output_first, tail_first, tail_items.
 void add_tile_output(KernelBuilder& builder, const ElementType& output, const TileItems& items);
 
 // `fn name(a: Type, b: Type) -> bool` for an equality; Type is what expressions of `type` see.

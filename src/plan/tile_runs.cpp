@@ -18,8 +18,9 @@ Status add_equality(KernelBuilder& builder, const ElementType& type, const Equal
 std::string head_mask_text(const TileItems& items) {
   std::string mask;
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
-    mask += std::format("{}select(0u, {}u, begins_run({}, {}, unit * UNIT_ITEMS + {}u, range))", k == 0 ? "" : " |\n         ",
-                        1u << k, item_before(items, "loaded", k), items.item("loaded.items", k), k);
+    mask += std::format("{}select(0u, {}u, begins_run({}, {}, unit * UNIT_ITEMS + {}u, range))",
+                        k == 0 ? "" : " |\n         ", 1u << k, item_before(items, "loaded", k),
+                        items.item("loaded.items", k), k);
   }
   // The caller's equality is asked about the items of the row only: what stands for others is an item, too.
   return std::format(

@@ -101,8 +101,9 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
   }
   if (path != LanePath::builtin && path != LanePath::shuffle) return text;
   const auto shuffle = [&](std::string_view name, std::string_view function, std::string_view more) {
-    text += std::format("fn {}(a: Accumulator, by: u32{}) -> Accumulator {{ return {}; }}\n", name, more,
-                        of_each(accumulator, [&](const std::string& m) { return std::format("{}(a{}, by)", function, m); }));
+    text += std::format(
+        "fn {}(a: Accumulator, by: u32{}) -> Accumulator {{ return {}; }}\n", name, more,
+        of_each(accumulator, [&](const std::string& m) { return std::format("{}(a{}, by)", function, m); }));
   };
   shuffle("subgroup_pick", "subgroupShuffle", ", thread: Thread");
   if (path == LanePath::builtin) {
@@ -117,10 +118,11 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
   }
   shuffle("subgroup_up", "subgroupShuffleUp", "");
   // A caller's operator must not see what a shuffle from no lane gives; the library's own is spared the branch.
-  text += accumulator.is_custom ? "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
-                                  "  if (is_real) { return combine(left, value); }\n  return value;\n}\n"
-                                : "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
-                                  "  return choose(value, combine(left, value), is_real);\n}\n";
+  text += accumulator.is_custom
+              ? "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
+                "  if (is_real) { return combine(left, value); }\n  return value;\n}\n"
+              : "fn combine_if(left: Accumulator, value: Accumulator, is_real: bool) -> Accumulator {\n"
+                "  return choose(value, combine(left, value), is_real);\n}\n";
   return text;
 }
 
@@ -155,9 +157,10 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
   lend = publish;
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const auto& [text, function] : {std::pair{&publish, "atomicStore"}, {&lend, "atomicMax"}}) {
-      *text += std::format("  {0}(&state[first + {1}u], tag | (w{3} & 0xffffu));\n"
-                           "  {0}(&state[first + {2}u], tag | (w{3} >> 16u));\n",
-                           function, 2 * i, 2 * i + 1, i);
+      *text += std::format(
+          "  {0}(&state[first + {1}u], tag | (w{3} & 0xffffu));\n"
+          "  {0}(&state[first + {2}u], tag | (w{3} >> 16u));\n",
+          function, 2 * i, 2 * i + 1, i);
     }
   }
   constexpr std::string_view address = "  let first = STATE_RECORDS + tile * RECORD_WORDS;\n";
@@ -213,19 +216,24 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
   text += "}\nstruct Rows {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
   text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  if (is_full) {\n";
-  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k);
-  text += std::format("    return Tile({});\n  }}\n  let ends = load_ends(range);\n",
-                      list(rows, [](std::uint32_t k) { return std::format("import_unit(l{0}, unit + {0}u * step, range)", k); }));
-  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
+  for (std::uint32_t k = 0; k < rows; ++k)
+    text += std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k);
+  text += std::format("    return Tile({});\n  }}\n  let ends = load_ends(range);\n", list(rows, [](std::uint32_t k) {
+                        return std::format("import_unit(l{0}, unit + {0}u * step, range)", k);
+                      }));
+  for (std::uint32_t k = 0; k < rows; ++k)
+    text += std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
   text += std::format("  return Tile({});\n}}\n", list(rows, [](std::uint32_t k) {
                         return std::format("import_edge_unit(l{0}, unit + {0}u * step, range)", k);
                       }));
-  text += std::format("fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
-                      list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{0}, unit + {0}u * step, range)", k); }));
+  text += std::format(
+      "fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
+      list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{0}, unit + {0}u * step, range)", k); }));
   if (program.accumulator.commutative) {
     std::vector<std::string> terms;
     for (std::uint32_t k = 0; k < rows; ++k) terms.push_back(std::format("rows.r{}", k));
-    text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", combine_tree(std::move(terms)));
+    text +=
+        std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", combine_tree(std::move(terms)));
   }
   return text;
 }
@@ -241,9 +249,10 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
     text += "fn put_rows(rows: Rows, index: u32) {\n";
     for (std::uint32_t k = 0; k < rows; ++k)
       text += std::format("  row_values[row_slot({0}u * WORKGROUP_SIZE + index)] = rows.r{0};\n", k);
-    text += std::format("}}\nfn get_rows(index: u32) -> Rows {{\n  return Rows({});\n}}\n", list(rows, [](std::uint32_t k) {
-                          return std::format("row_values[row_slot({}u * WORKGROUP_SIZE + index)]", k);
-                        }));
+    text +=
+        std::format("}}\nfn get_rows(index: u32) -> Rows {{\n  return Rows({});\n}}\n", list(rows, [](std::uint32_t k) {
+                      return std::format("row_values[row_slot({}u * WORKGROUP_SIZE + index)]", k);
+                    }));
   } else {
     text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
     if (path == LanePath::shuffle && program.lane_scan) {
@@ -257,11 +266,14 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
       }
       for (std::uint32_t k = 0; k < rows; ++k) {
         const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
-        text += k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
+        text += k == 0 ? std::format("  let t0 = {};\n", row)
+                       : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
       }
-      text += std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list(rows, [](std::uint32_t k) {
-                            return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k);
-                          }), rows - 1);
+      text += std::format(
+          "  return ScannedRows(Rows({}), t{});\n}}\n",
+          list(rows,
+               [](std::uint32_t k) { return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k); }),
+          rows - 1);
     }
   }
   // The output's last block is bound item by item.
@@ -272,11 +284,13 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
       has_tail ? " &&\n         last_place(first, range) < params.input_first + params.tail_items" : "");
   if (role != Role::totals && !program.has_own_store_tile) {
     text +=
-        "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+        "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+        "Thread,\n"
         "              workgroup: Workgroup) {\n"
         "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n";
     for (std::uint32_t k = 0; k < rows; ++k)
-      text += std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
+      text +=
+          std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
     text += "}\n";
   }
   if (role == Role::chunks && !program.has_own_start_sink) {
@@ -293,13 +307,15 @@ LanePath lane_path_of(const TileAccumulator& accumulator, const ScanTuning& tuni
                       3ull * size * accumulator.size_bytes + 1024 <= traits.max_workgroup_bytes;
     return fits ? LanePath::emulated : LanePath::workgroup;
   }
-  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index)) return LanePath::workgroup;
+  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index))
+    return LanePath::workgroup;
   // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
   if (traits.subgroup_max_size == 0 || size % traits.subgroup_max_size != 0) return LanePath::workgroup;
   return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
 }
 
-std::uint32_t scan_bytes(const TileAccumulator& accumulator, LanePath path, const ScanTuning& tuning, bool single_pass) {
+std::uint32_t scan_bytes(const TileAccumulator& accumulator, LanePath path, const ScanTuning& tuning,
+                         bool single_pass) {
   const std::uint32_t size = tuning.workgroup_size;
   const std::uint32_t one = accumulator.size_bytes;
   std::uint32_t bytes = 12;
@@ -330,10 +346,10 @@ class TilePlanner {
     path_ = lane_path_of(main_.accumulator, tuning_, traits_);
     fit_tuning();
     plan_.note(std::format("tuning: {}", to_string(tuning_)));
-    plan_.note(path_ == LanePath::workgroup   ? "scans in workgroup memory"
-               : path_ == LanePath::builtin   ? "scans by subgroup operations, then across subgroups"
-               : path_ == LanePath::shuffle   ? "scans by subgroup shuffles, then across subgroups"
-                                              : "emulated subgroups");
+    plan_.note(path_ == LanePath::workgroup ? "scans in workgroup memory"
+               : path_ == LanePath::builtin ? "scans by subgroup operations, then across subgroups"
+               : path_ == LanePath::shuffle ? "scans by subgroup shuffles, then across subgroups"
+                                            : "emulated subgroups");
     if (extent_.row_count == 0) return std::move(plan_).finish();
     if (extent_.row_length == 0) {
       if (!main_.add_total) return std::move(plan_).finish();
@@ -345,9 +361,8 @@ class TilePlanner {
       return fail(ErrorKind::invalid_request, std::format("No single pass here: {}.", obstacle));
     }
     const bool is_small = extent_.row_length <= tuning_.one_workgroup_items;
-    single_pass_ = tuning_.path == ScanPath::single_pass ||
-                   (tuning_.path == ScanPath::automatic && obstacle.empty() && may_single_pass && traits_.look_back &&
-                    !is_small);
+    single_pass_ = tuning_.path == ScanPath::single_pass || (tuning_.path == ScanPath::automatic && obstacle.empty() &&
+                                                             may_single_pass && traits_.look_back && !is_small);
     plan_.note(main_.is_map   ? "one pass"
                : single_pass_ ? "one pass with look-back"
                               : "two passes, or one where a row is one chunk");
@@ -381,7 +396,9 @@ class TilePlanner {
 
   void fit_tuning() {
     const ScanTuning wanted = tuning_;
-    const auto fits = [&] { return scan_bytes(main_.accumulator, path_, tuning_, true) <= traits_.max_workgroup_bytes; };
+    const auto fits = [&] {
+      return scan_bytes(main_.accumulator, path_, tuning_, true) <= traits_.max_workgroup_bytes;
+    };
     while (!fits() && (tuning_.rows > 1 || tuning_.workgroup_size > 1)) {
       if (tuning_.rows > 2 || tuning_.workgroup_size == 1) {
         tuning_.rows /= 2;
@@ -392,7 +409,8 @@ class TilePlanner {
       path_ = lane_path_of(main_.accumulator, tuning_, traits_);
     }
     if (tuning_ == wanted) return;
-    plan_.note(std::format("cut from {} threads x {} to fit into workgroup memory", wanted.workgroup_size, wanted.rows));
+    plan_.note(
+        std::format("cut from {} threads x {} to fit into workgroup memory", wanted.workgroup_size, wanted.rows));
   }
 
   [[nodiscard]] std::uint64_t tile_items(const TileProgram& program) const {
@@ -404,8 +422,8 @@ class TilePlanner {
     const auto per_item = [&](const TileBinding& binding) { return binding.per_item && binding.items_per_entry == 1; };
     std::uint64_t widest = 1;
     constexpr std::uint64_t block = 4;  // windows are whole units
-    std::uint64_t aligned_block = 4;  // and where there is room, views begin without items in front
-    std::uint64_t unused = 0;         // bytes in front of an unaligned view
+    std::uint64_t aligned_block = 4;    // and where there is room, views begin without items in front
+    std::uint64_t unused = 0;           // bytes in front of an unaligned view
     const auto add = [&](std::uint64_t stride) {
       widest = std::max(widest, stride);
       const std::uint64_t period = std::lcm<std::uint64_t>(traits_.offset_alignment, stride);
@@ -477,7 +495,8 @@ class TilePlanner {
       if (variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
     }
     const bool is_plain = is_empty || variant.role == Role::map;
-    builder.workgroup(tuning_.workgroup_size, is_plain ? 0 : scan_bytes(accumulator, path, tuning_, variant.role == Role::single_pass));
+    builder.workgroup(tuning_.workgroup_size,
+                      is_plain ? 0 : scan_bytes(accumulator, path, tuning_, variant.role == Role::single_pass));
     builder.constant("UNIT_ITEMS", program.unit_items).constant("ROWS", tuning_.rows);
     builder.constant("TILE_ITEMS", u32(tile_items(program)));
     if (variant.role == Role::single_pass) builder.constant("POLL_ROUNDS", tuning_.poll_rounds);
@@ -523,7 +542,8 @@ class TilePlanner {
     const bool in_order = single_pass && tuning_.in_order && !extent_.length_on_device;
     if (!single_pass || in_order) builder.part("grid.wgsl");
     if (single_pass) builder.part("tile_records.wgsl");
-    builder.part(std::format("tile_{}{}.wgsl", names[static_cast<std::size_t>(variant.role)], in_order ? "_in_order" : ""));
+    builder.part(
+        std::format("tile_{}{}.wgsl", names[static_cast<std::size_t>(variant.role)], in_order ? "_in_order" : ""));
     return std::move(builder).build();
   }
 
@@ -567,9 +587,9 @@ class TilePlanner {
 
   static std::string params_text(const TileProgram& program) {
     std::string text = "struct TileParams {\n";
-    for (const std::string_view field :
-         {"row_length", "row_count", "row_base", "index_base", "halo", "chunk_tiles", "chunks_per_row",
-          "workgroup_count", "is_first_window", "rows", "flag_base", "hidden_tiles", "input_first", "count_first", "grid_width", "grid_height"}) {
+    for (const std::string_view field : {"row_length", "row_count", "row_base", "index_base", "halo", "chunk_tiles",
+                                         "chunks_per_row", "workgroup_count", "is_first_window", "rows", "flag_base",
+                                         "hidden_tiles", "input_first", "count_first", "grid_width", "grid_height"}) {
       text += std::format("  {}: u32,\n", field);
     }
     for (const std::string& field : program.params) text += std::format("  {}: u32,\n", field);
@@ -608,8 +628,9 @@ class TilePlanner {
                    {"rows", tuning_.rows},
                    {"halo", window.is_first ? 0 : program.halo}};
     const std::uint64_t items = window.row_count * window.length;
-    const std::string what = std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
-                                         windows_.size() > 1 ? " (window)" : "", window.length);
+    const std::string what =
+        std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
+                    windows_.size() > 1 ? " (window)" : "", window.length);
     if (program.is_map) {
       variant.role = Role::map;
       step.workgroup_count = tiles;
@@ -652,7 +673,9 @@ class TilePlanner {
       totals.reason = std::format("totals of {} chunks of {} items, {}", chunks, chunk_tiles * tile, what);
       totals.bytes_read = items * program.item_bytes;
       totals.bytes_written = window.row_count * chunks * program.accumulator.size_bytes;
-      if (const Status ok = dispatch(program, {.role = Role::totals}, window, std::move(totals), partials, carry_in); !ok) return ok;
+      if (const Status ok = dispatch(program, {.role = Role::totals}, window, std::move(totals), partials, carry_in);
+          !ok)
+        return ok;
     }
     step.reason = std::format("{}, {} chunks a row of {} tiles of {} items", what, chunks, chunk_tiles, tile);
     step.bytes_read = items * (program.item_bytes + program.store_bytes_read);
@@ -701,7 +724,8 @@ class TilePlanner {
     if (variant.initial == Initial::carry) bind({"carry", carry_in});
     if (variant.total == Total::carry) bind({"carry_out", carry_});
     for (const Binding& binding : own) bind(binding);
-    if (extent_.length_on_device || extent_.rows_on_device) bind({"item_count", extent_.item_count, 0, 4, "count_first"});
+    if (extent_.length_on_device || extent_.rows_on_device)
+      bind({"item_count", extent_.item_count, 0, 4, "count_first"});
     fill_params(program, step);
     plan_.dispatch(std::move(step));
     return {};
@@ -713,7 +737,8 @@ class TilePlanner {
     for (const std::string& field : step.kernel->params) {
       if (field == "grid_width" || field == "grid_height") continue;
       const bool given = std::ranges::find(step.params, field, &PlanBuilder::Param::name) != step.params.end();
-      const bool patched = std::ranges::any_of(step.bindings, [&](const Binding& b) { return b.first_item_field == field; });
+      const bool patched =
+          std::ranges::any_of(step.bindings, [&](const Binding& b) { return b.first_item_field == field; });
       if (!given && !patched) step.params.push_back({field, 0});
     }
   }
@@ -781,7 +806,8 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * program.unit_items;
   const std::uint64_t tiles = div_ceil(extent.row_length + 6, tile);
   if (!has_tickets(tiles, traits)) {
-    return std::format("{} tiles, with the workgroups that fold them into a grid, are more than {}", tiles, most_tickets);
+    return std::format("{} tiles, with the workgroups that fold them into a grid, are more than {}", tiles,
+                       most_tickets);
   }
   // The state is rounded up to a power of two.
   if (state_header_bytes + state_record_bytes * std::bit_ceil(tiles) > traits.max_binding_bytes) {
@@ -790,18 +816,20 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   return {};
 }
 
-Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors,
-                        const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
-                        ScanOffsets offsets, bool may_single_pass) {
-  if (!std::has_single_bit(tuning.workgroup_size) || tuning.rows == 0 || tuning.rows > 16 || tuning.max_workgroups == 0) {
+Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors, const TileExtent& extent,
+                        const DeviceTraits& traits, const ScanTuning& tuning, ScanOffsets offsets,
+                        bool may_single_pass) {
+  if (!std::has_single_bit(tuning.workgroup_size) || tuning.rows == 0 || tuning.rows > 16 ||
+      tuning.max_workgroups == 0) {
     return fail(ErrorKind::invalid_request, std::format("Tuning out of range: {}.", to_string(tuning)));
   }
   if (use_vectors) {
     // Views begin at items: of vectors, at powers of two.
     const auto output = make(true, tuning).vector_output;
     if (output && offsets.output_bytes % output->stride_bytes != 0) {
-      return fail(ErrorKind::invalid_request, std::format("Offset {} of the output is not a multiple of its item ({} bytes).",
-                                                          offsets.output_bytes, output->stride_bytes));
+      return fail(ErrorKind::invalid_request,
+                  std::format("Offset {} of the output is not a multiple of its item ({} bytes).", offsets.output_bytes,
+                              output->stride_bytes));
     }
   }
   return TilePlanner(std::move(plan), make, use_vectors, extent, traits, tuning, offsets).finish(may_single_pass);

@@ -41,8 +41,9 @@ struct TileBinding {
   std::string variable;
   SlotId slot;
   std::uint32_t stride_bytes = 4;
-  std::string first_field = {};  // params field that receives the items before the first; empty: bound from its beginning
-  bool per_item = false;         // windows of the input bind their part
+  std::string first_field =
+      {};                 // params field that receives the items before the first; empty: bound from its beginning
+  bool per_item = false;  // windows of the input bind their part
   bool per_row = false;
   std::uint32_t items_per_entry = 1;  // flags: 1, 4 or 32
 };
@@ -60,10 +61,10 @@ struct TileProgram {
   std::uint32_t unit_items = 1;  // items of a unit: 1, 2 or 4
   bool reverse = false;
   bool needs_f16 = false;
-  std::uint32_t halo = 0;  // items before a window that it must see
-  bool needs_one_window = false;  // it must see items after it
-  bool needs_grand_total = false;  // start_sink() folds the totals of all chunks: always two passes
-  bool is_map = false;             // nothing is scanned: one pass, prefixes are the identity
+  std::uint32_t halo = 0;                // items before a window that it must see
+  bool needs_one_window = false;         // it must see items after it
+  bool needs_grand_total = false;        // start_sink() folds the totals of all chunks: always two passes
+  bool is_map = false;                   // nothing is scanned: one pass, prefixes are the identity
   std::vector<std::string> params = {};  // fields of the program's own; 0 if nothing is bound to them
   std::vector<PlanBuilder::Param> param_values = {};
   std::vector<TileBinding> bindings = {};
@@ -109,9 +110,9 @@ using MakeTileProgram = std::function<TileProgram(bool vectors, const ScanTuning
 
 // Makes the passes; cuts rows and workgroup size where accumulators do not fit into workgroup memory. `may_single_pass`
 // is false where only an explicit wish takes the single pass (floats that must repeat).
-Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors,
-                        const TileExtent& extent, const DeviceTraits& traits, const ScanTuning& tuning,
-                        ScanOffsets offsets, bool may_single_pass);
+Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_vectors, const TileExtent& extent,
+                        const DeviceTraits& traits, const ScanTuning& tuning, ScanOffsets offsets,
+                        bool may_single_pass);
 
 // Why a single pass is impossible here; empty if it is possible.
 std::string single_pass_obstacle(const TileProgram& program, const TileExtent& extent, const ScanTuning& tuning,

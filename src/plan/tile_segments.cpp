@@ -18,11 +18,11 @@ TileAccumulator segmented_accumulator(const LoweredOperator& op, bool is_custom)
 
 std::string segmented_operator(const LoweredOperator& op, bool is_custom) {
   // A caller's operator never sees values of two segments.
-  const std::string combine =
-      words_of_type(op.accumulator) != 0 && !is_custom
-          ? "  return Accumulator(select(combine_values(a.value, b.value), b.value, b.heads != 0u), a.heads + b.heads);\n"
-          : "  if (b.heads != 0u) { return Accumulator(b.value, a.heads + b.heads); }\n"
-            "  return Accumulator(combine_values(a.value, b.value), a.heads);\n";
+  const std::string combine = words_of_type(op.accumulator) != 0 && !is_custom
+                                  ? "  return Accumulator(select(combine_values(a.value, b.value), b.value, b.heads != "
+                                    "0u), a.heads + b.heads);\n"
+                                  : "  if (b.heads != 0u) { return Accumulator(b.value, a.heads + b.heads); }\n"
+                                    "  return Accumulator(combine_values(a.value, b.value), a.heads);\n";
   return std::format(
       "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {{\n{}}}\n"
       "fn identity() -> Accumulator {{ return Accumulator(no_value(), 0u); }}\n",
@@ -53,8 +53,9 @@ std::string packed_count_scan(std::uint32_t rows, const DeviceTraits& traits, st
       packed += std::format("{}(rows.r{}.{} << {}u)", packed.empty() ? "" : " | ", k, member, bits * (k % per_word));
     }
     text += std::format(
-        "  let p{0} = {1};\n  let x{0} = subgroupExclusiveAdd(p{0});\n  let y{0} = subgroupShuffle(x{0} + p{0}, last);\n", w,
-        packed);
+        "  let p{0} = {1};\n  let x{0} = subgroupExclusiveAdd(p{0});\n  let y{0} = subgroupShuffle(x{0} + p{0}, "
+        "last);\n",
+        w, packed);
     for (std::uint32_t k = w * per_word; k < std::min(rows, (w + 1) * per_word); ++k) {
       text += std::format("  let c{0} = (x{1} >> {2}u) & {3}u;\n  let n{0} = (y{1} >> {2}u) & {3}u;\n", k, w,
                           bits * (k % per_word), (1u << bits) - 1);
@@ -68,7 +69,8 @@ std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const 
   // A caller's operator must not see what a shuffle from no lane gives, nor values of two segments.
   std::string text = start_lane_function(traits);
   text += std::format(
-      "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> InnerAccumulator {{\n"
+      "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> InnerAccumulator "
+      "{{\n"
       "  var folded = value;\n"
       "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u) {{\n"
       "    let left = subgroupShuffleUp(folded, distance);\n{}  }}\n  return folded;\n}}\n",
@@ -81,7 +83,8 @@ std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const 
   std::string list;
   for (std::uint32_t k = 0; k < rows; ++k) {
     text += std::format(
-        "  let v{0} = scan_segments(rows.r{0}.value, start_lane(subgroupBallot(rows.r{0}.heads != 0u), thread.lane), thread, "
+        "  let v{0} = scan_segments(rows.r{0}.value, start_lane(subgroupBallot(rows.r{0}.heads != 0u), thread.lane), "
+        "thread, "
         "workgroup);\n"
         "  let e{0} = Accumulator(select(no_value(), subgroupShuffleUp(v{0}, 1u), thread.lane > 0u), c{0});\n"
         "  let w{0} = Accumulator(subgroupShuffle(v{0}, last), n{0});\n",

@@ -40,7 +40,8 @@ struct PackedCounts {
     for (std::uint32_t w = 0; w < words(); ++w) {
       std::string packed;
       for (std::uint32_t k = w * per_word(); k < std::min(rows, (w + 1) * per_word()); ++k) {
-        packed += std::format("{}(countOneBits({}) << {}u)", packed.empty() ? "" : " | ", mask_of(k), bits * (k % per_word()));
+        packed += std::format("{}(countOneBits({}) << {}u)", packed.empty() ? "" : " | ", mask_of(k),
+                              bits * (k % per_word()));
       }
       list += packed + ", 0u, ";
     }
@@ -66,32 +67,32 @@ void add_marked_units(KernelBuilder& builder, const TileItems& items, std::strin
   const std::uint32_t count = items.unit_items;
   std::string in_range;
   for (std::uint32_t k = 0; k < count; ++k) {
-    in_range += std::format(
-        "{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", k == 0 ? "" : " | ", 1u << k, k, k);
+    in_range += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
+                            k == 0 ? "" : " | ", 1u << k, k, k);
   }
   // The item before the row's first is not used; it must only be there to load.
-  const std::string before = sees_before
-                                 ? ",\n                load_item(max(unit * UNIT_ITEMS, params.input_first + 1u) - 1u, range)"
-                                 : "";
-  const std::string edge_before =
-      sees_before
-          ? ",\n                load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)"
-          : "";
+  const std::string before =
+      sees_before ? ",\n                load_item(max(unit * UNIT_ITEMS, params.input_first + 1u) - 1u, range)" : "";
+  const std::string edge_before = sees_before ? ",\n                load_item(clamp(unit * UNIT_ITEMS, "
+                                                "params.input_first + 1u, max(range.end, 1u)) - 1u, range)"
+                                              : "";
   builder.generated(
       "units",
-      std::format("struct Loaded {{\n  items: RawUnit,\n{0}}}\nstruct Unit {{\n  items: RawUnit,\n  mask: u32,\n{0}}}\n"
-                  "{1}"
-                  "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range){2});\n}}\n"
-                  "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
-                  "  return Unit(loaded.items, item_mask(loaded, unit, range){4});\n}}\n"
-                  "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-                  "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
-                  "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
-                  "  let first = unit * UNIT_ITEMS;\n  let inside = {5};\n"
-                  "  return Unit(loaded.items, item_mask(loaded, unit, range) & (inside * 17u){4});\n}}\n{6}",
-                  sees_before ? "  before: RawItem,\n" : "", mask_text, before, edge_before,
-                  sees_before ? ", loaded.before" : "", in_range,
-                  counts ? "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator { return countOneBits(u.mask); }\n" : ""));
+      std::format(
+          "struct Loaded {{\n  items: RawUnit,\n{0}}}\nstruct Unit {{\n  items: RawUnit,\n  mask: u32,\n{0}}}\n"
+          "{1}"
+          "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range){2});\n}}\n"
+          "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
+          "  return Unit(loaded.items, item_mask(loaded, unit, range){4});\n}}\n"
+          "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
+          "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
+          "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
+          "  let first = unit * UNIT_ITEMS;\n  let inside = {5};\n"
+          "  return Unit(loaded.items, item_mask(loaded, unit, range) & (inside * 17u){4});\n}}\n{6}",
+          sees_before ? "  before: RawItem,\n" : "", mask_text, before, edge_before,
+          sees_before ? ", loaded.before" : "", in_range,
+          counts ? "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator { return countOneBits(u.mask); }\n"
+                 : ""));
 }
 
 std::string item_before(const TileItems& items, const std::string& loaded, std::uint32_t k) {
@@ -107,13 +108,13 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
   // A little more than half of a tile's items (H200, 2026-11-30: more memory a workgroup costs occupancy, a round more
   // costs less).
   const std::uint32_t wanted = std::min(tuning.rows * items.unit_items, 9u) / (write_items && write_indices ? 2 : 1);
-  const std::uint64_t bytes = std::uint64_t{wanted + 1} * (write_items && write_indices ? 2 : 1) * 4 * tuning.workgroup_size;
+  const std::uint64_t bytes =
+      std::uint64_t{wanted + 1} * (write_items && write_indices ? 2 : 1) * 4 * tuning.workgroup_size;
   if (wanted > 0 && bytes + other_workgroup_bytes + 16 <= traits.max_workgroup_bytes) sink.stage_per_thread = wanted;
   return sink;
 }
 
-void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink,
-                     const ScanTuning& tuning) {
+void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
   std::string text;
   if (sink.write_items) text += "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n";
   if (sink.write_indices) text += "@group(0) @binding(8) var<storage, read_write> indices: array<u32>;\n";
@@ -122,19 +123,22 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
     text += "fn store_marked(items: RawUnit, mask: u32, unit: u32, first: u32, range: Range) {\n  var slot = first;\n";
     for (std::uint32_t k = 0; k < count; ++k) {
       text += std::format("  if ((mask & {}u) != 0u) {{\n", 1u << k);
-      if (sink.write_items) text += std::format("    output[params.output_first + slot] = {};\n", items.item("items", k));
+      if (sink.write_items)
+        text += std::format("    output[params.output_first + slot] = {};\n", items.item("items", k));
       if (sink.write_indices) {
-        text += std::format("    indices[params.indices_first + slot] = item_index(unit * UNIT_ITEMS + {}u, range);\n", k);
+        text +=
+            std::format("    indices[params.indices_first + slot] = item_index(unit * UNIT_ITEMS + {}u, range);\n", k);
       }
       text += "    slot++;\n  }\n";
     }
     text +=
-        "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+        "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+        "Thread,\n"
         "              workgroup: Workgroup) {\n"
         "  let step = unit_step(workgroup);\n  let first = prefix.tile + prefix.subgroup;\n";
     for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-      text += std::format("  store_marked(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), range);\n", k,
-                          mask_of(k));
+      text += std::format("  store_marked(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), range);\n",
+                          k, mask_of(k));
     }
     builder.generated("store", text + "}\n");
     return;
@@ -145,17 +149,21 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
   if (sink.write_items) text += "var<workgroup> staged_items: array<RawItem, STAGE + WORKGROUP_SIZE>;\n";
   if (sink.write_indices) text += "var<workgroup> staged_indices: array<u32, STAGE + WORKGROUP_SIZE>;\n";
   text +=
-      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = first;\n";
+      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = "
+      "first;\n";
   for (std::uint32_t k = 0; k < count; ++k) {
     // Slots before the window wrap to huge numbers and fail the test, too.
-    text += std::format("  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n", k,
-                        1u << k);
+    text += std::format(
+        "  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n", k,
+        1u << k);
     if (sink.write_items) text += std::format("  staged_items[to{}] = {};\n", k, items.item("items", k));
-    if (sink.write_indices) text += std::format("  staged_indices[to{0}] = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
+    if (sink.write_indices)
+      text += std::format("  staged_indices[to{0}] = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
     if (k + 1 < count) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
   text +=
-      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+      "Thread,\n"
       "              workgroup: Workgroup) {\n"
       "  let step = unit_step(workgroup);\n"
       "  if (thread.index == 0u) { shared_count = prefix.total; }\n"
@@ -164,8 +172,9 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
       "  for (var done = 0u; done < count; done += STAGE) {\n"
       "    let first = prefix.subgroup - done;\n";
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-    text += std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
-                        k, mask_of(k));
+    text +=
+        std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
+                    k, mask_of(k));
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
@@ -230,8 +239,9 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
   // r: counts, then the counts in the lanes before; t: those of whole rows, after the scan.
   text += "struct Rows {\n";
   for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
-  text += std::format("}}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
-                      counts.packed_rows());
+  text += std::format(
+      "}}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {{\n  return Rows({});\n}}\n",
+      counts.packed_rows());
   text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", counts.sum("rows.r"));
   text += counts.rows_before();
   text +=
@@ -255,7 +265,9 @@ std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits)
       "fn last_marked(mask: u32, unit: u32, range: Range) -> u32 {\n"
       "  let last = item_index(unit * UNIT_ITEMS + firstLeadingBit(mask | 1u), range) + 1u;\n"
       "  return select(0u, last, mask != 0u);\n}\n";
-  const auto last = [](std::uint32_t k) { return std::format("last_marked({}, unit + {}u * step, range)", mask_of(k), k); };
+  const auto last = [](std::uint32_t k) {
+    return std::format("last_marked({}, unit + {}u * step, range)", mask_of(k), k);
+  };
   if (!lanes) {
     text += "struct Rows {\n";
     for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
@@ -277,7 +289,8 @@ std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits)
   text += "  last: u32,\n}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  var last = 0u;\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  last = max(last, {});\n", last(k));
   text += std::format("  return Rows({}last);\n}}\n", counts.packed_rows());
-  text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return vec2u({}, rows.last);\n}}\n", counts.sum("rows.r"));
+  text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return vec2u({}, rows.last);\n}}\n",
+                      counts.sum("rows.r"));
   text += counts.rows_before();
   text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
@@ -295,9 +308,10 @@ std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits)
                            w);
     list += std::format("e{0}, t{0}, ", w);
   }
-  text += emulated
-              ? "  let last = subgroup_pick(subgroup_inclusive(vec2u(0u, rows.last), thread, workgroup), end, thread).y;\n"
-              : "  let last = subgroupMax(rows.last);\n";
+  text +=
+      emulated
+          ? "  let last = subgroup_pick(subgroup_inclusive(vec2u(0u, rows.last), thread, workgroup), end, thread).y;\n"
+          : "  let last = subgroupMax(rows.last);\n";
   return text + std::format("  return ScannedRows(Rows({}0u), vec2u({}, last));\n}}\n", list, counts.sum("t"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What select, partition and the primitives on runs share: units whose items are marked, and the stores of marked items.
+// What select, partition and the primitives on runs share: units whose items are marked, and the stores of marked
+// items.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ void add_marked_units(KernelBuilder& builder, const TileItems& items, std::strin
 // The previous item, as RawItem, of item k of a Loaded.
 std::string item_before(const TileItems& items, const std::string& loaded, std::uint32_t k);
 
-// Stores of marked items where the prefix is their number: to `output` (binding 3) as items, to `indices` (binding 8) as
-// their numbers. Words go through workgroup memory, so that stores are coalesced; others go one by one.
+// Stores of marked items where the prefix is their number: to `output` (binding 3) as items, to `indices` (binding 8)
+// as their numbers. Words go through workgroup memory, so that stores are coalesced; others go one by one.
 struct SelectSink {
   bool write_items = true;
   bool write_indices = false;
@@ -33,8 +34,7 @@ struct SelectSink {
 };
 SelectSink choose_select_sink(const TileItems& items, bool write_items, bool write_indices, const ScanTuning& tuning,
                               const DeviceTraits& traits, std::uint32_t other_workgroup_bytes);
-void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink,
-                     const ScanTuning& tuning);
+void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning);
 
 // Tile, load_tile(), Rows, ... of marked units whose masks and counts lie packed in few registers.
 std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);

@@ -42,8 +42,8 @@ void add_partition_kernels(KernelSink& sink) {
     sink.add("partition: " + name, plan_partition(shape_of(c), c.device(), c.tuning, c.offsets()));
   };
   for_each_case<PartitionCase>(
-      {item_factor<PartitionCase>(items), predicates, parts, tuning_factor<PartitionCase>(), device_factor<PartitionCase>(),
-       sizes, count_factor<PartitionCase>(), offset_factor<PartitionCase>()},
+      {item_factor<PartitionCase>(items), predicates, parts, tuning_factor<PartitionCase>(),
+       device_factor<PartitionCase>(), sizes, count_factor<PartitionCase>(), offset_factor<PartitionCase>()},
       choose_pairs, is_possible, use);
   for_each_case<PartitionCase>({tuning_factor<PartitionCase>(), device_factor<PartitionCase>(), parts}, choose_all,
                                is_possible, use);

@@ -20,7 +20,8 @@ struct ReduceByKeyCase : TileCase {  // its item is the key
 ReduceByKeyShape shape_of(const ReduceByKeyCase& c) {
   ReduceByKeyShape shape{.item_count = c.count(), .key = c.item.type, .input = c.value.type};
   if (c.fills_binding) {
-    const std::uint64_t items = window_binding_bytes / std::max({4u, c.item.type.stride_bytes, c.value.type.stride_bytes});
+    const std::uint64_t items =
+        window_binding_bytes / std::max({4u, c.item.type.stride_bytes, c.value.type.stride_bytes});
     shape.item_count.max = items;
   }
   shape.combine = c.combine ? *c.combine : custom_operator(c.value, c.commutes);
@@ -39,8 +40,8 @@ bool is_possible(const ReduceByKeyCase& c) {
   const ReduceByKeyShape shape = shape_of(c);
   if (!is_defined(shape.combine, c.value.type)) return false;
   if (c.item.type.is_struct() && !c.has_equality) return false;
-  const bool gives_u32 =
-      is_arg(shape.combine) || shape.combine.kind == OperatorKind::logical_any || shape.combine.kind == OperatorKind::logical_all;
+  const bool gives_u32 = is_arg(shape.combine) || shape.combine.kind == OperatorKind::logical_any ||
+                         shape.combine.kind == OperatorKind::logical_all;
   if (c.has_f32_result && (c.value.type != ElementType::f16() || gives_u32)) return false;
   if (!c.is_single_pass()) return true;
   // The number of runs takes a word of the four.
@@ -95,7 +96,8 @@ void add_reduce_by_key_kernels(KernelSink& sink) {
                                  [&](const ReduceByKeyCase& c, const std::string& name) {
                                    ReduceByKeyShape shape = shape_of(c);
                                    shape.item_count.max = 0;
-                                   sink.add("reduce_by_key of nothing: " + name, plan_reduce_by_key(shape, c.device(), c.tuning));
+                                   sink.add("reduce_by_key of nothing: " + name,
+                                            plan_reduce_by_key(shape, c.device(), c.tuning));
                                  });
 }
 

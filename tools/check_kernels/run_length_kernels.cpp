@@ -46,19 +46,19 @@ void add_run_length_kernels(KernelSink& sink) {
   };
   for_each_case<RunLengthCase>(
       {item_factor<RunLengthCase>(items),
-       switch_factor<RunLengthCase>("by value", [](RunLengthCase& c) { c.has_equality = false; }), values, lengths, offsets,
-       repeated, path_factor<RunLengthCase>(), tuning_factor<RunLengthCase>(), device_factor<RunLengthCase>(),
+       switch_factor<RunLengthCase>("by value", [](RunLengthCase& c) { c.has_equality = false; }), values, lengths,
+       offsets, repeated, path_factor<RunLengthCase>(), tuning_factor<RunLengthCase>(), device_factor<RunLengthCase>(),
        one_binding_size_factor<RunLengthCase>(), count_factor<RunLengthCase>(), offset_factor<RunLengthCase>()},
       choose_pairs, is_possible, use);
-  for_each_case<RunLengthCase>({values, lengths, offsets, repeated, path_factor<RunLengthCase>(),
-                                one_binding_size_factor<RunLengthCase>()},
-                               choose_all, is_possible, use);
-  for_each_case<RunLengthCase>({count_factor<RunLengthCase>()}, choose_all, is_possible,
-                               [&](const RunLengthCase& c, const std::string& name) {
-                                 RunLengthShape shape = shape_of(c);
-                                 shape.item_count.max = 0;
-                                 sink.add("run_length of nothing: " + name, plan_run_length(shape, c.device(), c.tuning));
-                               });
+  for_each_case<RunLengthCase>(
+      {values, lengths, offsets, repeated, path_factor<RunLengthCase>(), one_binding_size_factor<RunLengthCase>()},
+      choose_all, is_possible, use);
+  for_each_case<RunLengthCase>(
+      {count_factor<RunLengthCase>()}, choose_all, is_possible, [&](const RunLengthCase& c, const std::string& name) {
+        RunLengthShape shape = shape_of(c);
+        shape.item_count.max = 0;
+        sink.add("run_length of nothing: " + name, plan_run_length(shape, c.device(), c.tuning));
+      });
 }
 
 }  // namespace upsweep

@@ -26,13 +26,14 @@ struct ScanCase : TileCase {
   bool has_init = false;
   bool is_changed_on_load = false;
   bool is_changed_on_store = false;
-  std::optional<Item> value;           // that a transform makes
+  std::optional<Item> value;          // that a transform makes
   std::optional<ElementType> output;  // that a store transform makes
   std::optional<ElementType> result;
 };
 
 std::string change(const std::string& name, const std::string& type) {
-  return std::format("fn {0}(x: {1}, i: u32) -> {1} {{\n  if (i == 3u) {{ return {1}(); }}\n  return x;\n}}\n", name, type);
+  return std::format("fn {0}(x: {1}, i: u32) -> {1} {{\n  if (i == 3u) {{ return {1}(); }}\n  return x;\n}}\n", name,
+                     type);
 }
 
 bool gives_index_or_truth(const BinaryOperator& op) {
@@ -48,11 +49,13 @@ ScanShape shape_of(const ScanCase& c) {
   shape.result = c.result;
   if (c.value) {
     shape.value = value.type;
-    shape.transform = Transform::of(std::format("{}({})", value.value_type, value.type.is_float() ? "f32(i)" : "i32(i)"));
+    shape.transform =
+        Transform::of(std::format("{}({})", value.value_type, value.type.is_float() ? "f32(i)" : "i32(i)"));
   } else if (c.is_changed_on_load) {
     shape.transform = Transform::of("changed(x, i)", change("changed", value.value_type));
   }
-  const ElementType result = shape.result.value_or(gives_index_or_truth(shape.combine) ? ElementType::u32() : value.type);
+  const ElementType result =
+      shape.result.value_or(gives_index_or_truth(shape.combine) ? ElementType::u32() : value.type);
   if (c.output) {
     shape.output = c.output;
     shape.store = Transform::of(c.output->is_64_bit() ? "vec2u(i)" : "f32(i)");
@@ -94,7 +97,8 @@ bool is_possible(const ScanCase& c) {
   const ElementType value = shape.value.value_or(shape.input);
   const ElementType result = shape.result.value_or(gives_index_or_truth(shape.combine) ? ElementType::u32() : value);
   const ElementType output = shape.output.value_or(result);
-  const bool is_alike = output.stride_bytes == shape.input.stride_bytes && stored_type(output).raw == stored_type(shape.input).raw;
+  const bool is_alike =
+      output.stride_bytes == shape.input.stride_bytes && stored_type(output).raw == stored_type(shape.input).raw;
   if (!is_defined(shape.combine, value)) return false;
   if (c.result && (shape.input != ElementType::f16() || c.value || gives_index_or_truth(shape.combine))) return false;
   if (c.has_init && is_arg(shape.combine)) return false;
@@ -131,13 +135,17 @@ Factor<ScanCase> segment_factor(const std::vector<Item>& user_types) {
     factor.push_back({name, [format](ScanCase& c) { c.shape.segments = ScanSegments::flags(format); }});
   }
   std::vector<ScanSegments> by_keys;
-  for (const ElementType& key : {ElementType::u32(), ElementType::f16(), ElementType::u64(), ElementType::vec(Scalar::f32, 4)}) {
+  for (const ElementType& key :
+       {ElementType::u32(), ElementType::f16(), ElementType::u64(), ElementType::vec(Scalar::f32, 4)}) {
     by_keys.push_back(ScanSegments::keys(key));
   }
-  by_keys.push_back(ScanSegments::keys(ElementType::f32(), Equality::of("close(a, b)", "fn close(a: f32, b: f32) -> bool { return abs(a - b) < 1.0; }")));
+  by_keys.push_back(
+      ScanSegments::keys(ElementType::f32(),
+                         Equality::of("close(a, b)", "fn close(a: f32, b: f32) -> bool { return abs(a - b) < 1.0; }")));
   by_keys.push_back(ScanSegments::keys(user_types.front().type, Equality::of("a.scale == b.scale")));
   for (const ScanSegments& segments : by_keys) {
-    factor.push_back({std::format("keys of {}", segments.key.name), [segments](ScanCase& c) { c.shape.segments = segments; }});
+    factor.push_back(
+        {std::format("keys of {}", segments.key.name), [segments](ScanCase& c) { c.shape.segments = segments; }});
   }
   factor.push_back({"short rows", [](ScanCase& c) { c.rows = Rows::short_ones; }});
   factor.push_back({"long rows", [](ScanCase& c) { c.rows = Rows::long_ones; }});
@@ -207,10 +215,10 @@ void add_scan_kernels(KernelSink& sink) {
   for_each_case<ScanCase>({item_factor<ScanCase>({items[0], items[2], items[3], items[4], items[7], items[11]}),
                            operator_factor(false), only(segments, {0, 1}), paths, only(devices, {0, 2})},
                           choose_all, is_possible, use);
-  for_each_case<ScanCase>({item_factor<ScanCase>({items[0], items[3], items[4], items[11], user_types[0]}), paths,
-                           reverse_factor(), in_place_factor(), offset_factor<ScanCase>(),
-                           only(size_factor<ScanCase>(), {0, 2})},
-                          choose_all, is_possible, use);
+  for_each_case<ScanCase>(
+      {item_factor<ScanCase>({items[0], items[3], items[4], items[11], user_types[0]}), paths, reverse_factor(),
+       in_place_factor(), offset_factor<ScanCase>(), only(size_factor<ScanCase>(), {0, 2})},
+      choose_all, is_possible, use);
   for_each_case<ScanCase>({only(segments, {0, 1, 3, 4, 10}), kind_factor(), reverse_factor(), init_factor(),
                            offset_factor<ScanCase>(), paths},
                           choose_all, is_possible, use);
@@ -218,20 +226,22 @@ void add_scan_kernels(KernelSink& sink) {
                            only(devices, {0, 1}), test_factor<ScanCase>()},
                           choose_all, is_possible, use);
   // No items: the total alone.
-  for_each_case<ScanCase>({item_factor<ScanCase>(all_items), operator_factor(false), init_factor(), count_factor<ScanCase>(),
-                           switch_factor<ScanCase>("long rows", [](ScanCase& c) { c.rows = Rows::long_ones; })},
-                          choose_pairs, is_possible, [&](const ScanCase& c, const std::string& name) {
-                            ScanShape shape = shape_of(c);
-                            shape.item_count.max = 0;
-                            shape.segments.row_length = 0;
-                            shape.write_total = true;
-                            sink.add("scan of nothing: " + name, plan_scan(shape, c.device(), c.tuning));
-                          });
+  for_each_case<ScanCase>(
+      {item_factor<ScanCase>(all_items), operator_factor(false), init_factor(), count_factor<ScanCase>(),
+       switch_factor<ScanCase>("long rows", [](ScanCase& c) { c.rows = Rows::long_ones; })},
+      choose_pairs, is_possible, [&](const ScanCase& c, const std::string& name) {
+        ScanShape shape = shape_of(c);
+        shape.item_count.max = 0;
+        shape.segments.row_length = 0;
+        shape.write_total = true;
+        sink.add("scan of nothing: " + name, plan_scan(shape, c.device(), c.tuning));
+      });
   for (const Item& item : all_items) {
     for (const BinaryOperator& op : well_known_operators()) {
       if (is_defined(op, item.type)) continue;
       const ScanShape shape{.item_count = Count::on_host(100), .input = item.type, .combine = op};
-      sink.expect_refused(std::format("scan: {} of {}", to_string(op), item.type.name), plan_scan(shape, all_traits()[0].traits));
+      sink.expect_refused(std::format("scan: {} of {}", to_string(op), item.type.name),
+                          plan_scan(shape, all_traits()[0].traits));
     }
   }
 }

@@ -49,18 +49,20 @@ void add_select_kernels(KernelSink& sink) {
   for (const auto& [name, format] : flag_formats()) {
     predicates.push_back({name, [format](SelectCase& c) { c.flags = format; }});
   }
-  const Factor<SelectCase> arguments = switch_factor<SelectCase>("arguments of a dispatch", [](SelectCase& c) {
-    c.shape.dispatch_threads = 64;
-  });
+  const Factor<SelectCase> arguments =
+      switch_factor<SelectCase>("arguments of a dispatch", [](SelectCase& c) { c.shape.dispatch_threads = 64; });
   const auto use = [&](const SelectCase& c, const std::string& name) {
     sink.add("select: " + name, plan_select(shape_of(c), c.device(), c.tuning, c.offsets()));
   };
-  for_each_case<SelectCase>({item_factor<SelectCase>(items), predicates, outputs, arguments, path_factor<SelectCase>(),
-                             tuning_factor<SelectCase>(), device_factor<SelectCase>(),
-                             one_binding_size_factor<SelectCase>(), count_factor<SelectCase>(), offset_factor<SelectCase>()},
-                            choose_pairs, is_possible, use);
-  for_each_case<SelectCase>({item_factor<SelectCase>(items), outputs, path_factor<SelectCase>()}, choose_all, is_possible, use);
-  for_each_case<SelectCase>({tuning_factor<SelectCase>(), device_factor<SelectCase>(), outputs}, choose_all, is_possible, use);
+  for_each_case<SelectCase>(
+      {item_factor<SelectCase>(items), predicates, outputs, arguments, path_factor<SelectCase>(),
+       tuning_factor<SelectCase>(), device_factor<SelectCase>(), one_binding_size_factor<SelectCase>(),
+       count_factor<SelectCase>(), offset_factor<SelectCase>()},
+      choose_pairs, is_possible, use);
+  for_each_case<SelectCase>({item_factor<SelectCase>(items), outputs, path_factor<SelectCase>()}, choose_all,
+                            is_possible, use);
+  for_each_case<SelectCase>({tuning_factor<SelectCase>(), device_factor<SelectCase>(), outputs}, choose_all,
+                            is_possible, use);
   for_each_case<SelectCase>({arguments, count_factor<SelectCase>()}, choose_all, is_possible,
                             [&](const SelectCase& c, const std::string& name) {
                               SelectShape shape = shape_of(c);

@@ -42,10 +42,14 @@ struct TileCase {
     if (has_windows || fills_binding) device.max_binding_bytes = window_binding_bytes;
     return device;
   }
-  [[nodiscard]] ScanOffsets offsets() const { return {.input_bytes = begins_late || fills_binding ? item.type.stride_bytes : 0}; }
+  [[nodiscard]] ScanOffsets offsets() const {
+    return {.input_bytes = begins_late || fills_binding ? item.type.stride_bytes : 0};
+  }
   [[nodiscard]] bool is_single_pass() const { return tuning.path == ScanPath::single_pass; }
   // Whether the state of a single pass has a record for each tile; tiny tiles are too many for a small binding.
-  [[nodiscard]] bool state_fits() const { return !(has_windows || fills_binding) || tuning.workgroup_size * tuning.rows >= 128; }
+  [[nodiscard]] bool state_fits() const {
+    return !(has_windows || fills_binding) || tuning.workgroup_size * tuning.rows >= 128;
+  }
 };
 
 template <typename Case>
@@ -90,9 +94,9 @@ Factor<Case> test_factor() {
 
 template <typename Case>
 Factor<Case> size_factor() {
-  return {{"70000 items", [](Case&) {}},
-          {"3000 items", [](Case& c) { c.item_count = 3000; }},
-          {"windows", [](Case& c) { c.has_windows = true; }}};
+  return {{"70000 items", [](Case&) {}}, {"3000 items", [](Case& c) { c.item_count = 3000; }}, {"windows", [](Case& c) {
+                                                                                                  c.has_windows = true;
+                                                                                                }}};
 }
 
 template <typename Case>
@@ -144,11 +148,14 @@ inline std::string any_test(const std::string& name, const std::string& paramete
   return "fn " + name + "(" + parameters + ") -> bool {\n  let copy = a;\n  return i % 3u == 1u;\n}\n";
 }
 inline Equality any_equality(const Item& item) {
-  return Equality::of("is_same(a, b, 1u)", any_test("is_same", "a: " + item.value_type + ", b: " + item.value_type + ", i: u32"));
+  return Equality::of("is_same(a, b, 1u)",
+                      any_test("is_same", "a: " + item.value_type + ", b: " + item.value_type + ", i: u32"));
 }
 
 inline std::vector<std::pair<std::string, FlagFormat>> flag_formats() {
-  return {{"flags in words", FlagFormat::words}, {"flags in bytes", FlagFormat::bytes}, {"flags in bits", FlagFormat::bits}};
+  return {{"flags in words", FlagFormat::words},
+          {"flags in bytes", FlagFormat::bytes},
+          {"flags in bits", FlagFormat::bits}};
 }
 
 }  // namespace upsweep

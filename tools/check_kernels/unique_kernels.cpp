@@ -41,7 +41,8 @@ void add_unique_kernels(KernelSink& sink) {
        tuning_factor<UniqueCase>(), device_factor<UniqueCase>(), one_binding_size_factor<UniqueCase>(),
        count_factor<UniqueCase>(), offset_factor<UniqueCase>()},
       choose_pairs, is_possible, use);
-  for_each_case<UniqueCase>({item_factor<UniqueCase>(items), equalities, path_factor<UniqueCase>()}, choose_all, is_possible, use);
+  for_each_case<UniqueCase>({item_factor<UniqueCase>(items), equalities, path_factor<UniqueCase>()}, choose_all,
+                            is_possible, use);
   for_each_case<UniqueCase>({count_factor<UniqueCase>()}, choose_all, is_possible,
                             [&](const UniqueCase& c, const std::string& name) {
                               UniqueShape shape = shape_of(c);

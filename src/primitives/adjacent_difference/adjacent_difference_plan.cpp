@@ -34,8 +34,8 @@ void add_units(KernelBuilder& builder, const AdjacentDifferenceShape& shape, con
     }
   }
   // Its own mask is of no use: every item is stored.
-  add_marked_units(builder, items, "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 { return 0u; }\n", true,
-                   true);
+  add_marked_units(builder, items, "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 { return 0u; }\n",
+                   true, true);
   builder.generated("difference expression",
                     std::format("fn item_difference(x: Item, before: Item) -> Item {{ return {}; }}\n", expression));
   if (shape.input.scalar == Scalar::f16) builder.part("float16.wgsl");
@@ -47,10 +47,12 @@ void add_sink(KernelBuilder& builder, const AdjacentDifferenceShape& shape, cons
   std::string values;
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     text += std::format(
-        "  let d{0} = {1};\n  let is_first{0} = unit * UNIT_ITEMS + {0}u == range.begin && params.is_first_window == 1u;\n"
+        "  let d{0} = {1};\n  let is_first{0} = unit * UNIT_ITEMS + {0}u == range.begin && params.is_first_window == "
+        "1u;\n"
         "  var s{0} = {2};\n  if (is_first{0}) {{ s{0} = {3}; }}\n",
         k,
-        std::format("item_difference(item_value({}), item_value({}))", items.item("u.items", k), item_before(items, "u", k)),
+        std::format("item_difference(item_value({}), item_value({}))", items.item("u.items", k),
+                    item_before(items, "u", k)),
         raw_of(shape.input, std::format("d{}", k)), items.item("u.items", k));
     values += std::format("s{}, ", k);
   }
@@ -71,7 +73,8 @@ Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, cons
   if (shape.input.is_struct() && shape.expression.empty()) {
     return refuse(std::format("Items of the struct {} need an expression of x and before.", shape.input.name));
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
   PlanBuilder plan("adjacent_difference", traits);
   plan.note(std::format("differences of {} items", shape.input.name));
@@ -97,10 +100,17 @@ Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, cons
     program.written_bytes = stride;
     program.bindings = {
         {.variable = "input", .slot = input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-        {.variable = "output", .slot = output, .stride_bytes = stride, .first_field = "output_first", .per_item = true}};
+        {.variable = "output",
+         .slot = output,
+         .stride_bytes = stride,
+         .first_field = "output_first",
+         .per_item = true}};
     if (program.unit_items > 1) {
-      program.bindings.push_back(
-          {.variable = "input_units", .slot = input, .stride_bytes = stride, .first_field = "input_first", .per_item = true});
+      program.bindings.push_back({.variable = "input_units",
+                                  .slot = input,
+                                  .stride_bytes = stride,
+                                  .first_field = "input_first",
+                                  .per_item = true});
       program.vector_output = TileOutput{output, stride};
     }
     const TileItems items{.type = shape.input, .unit_items = program.unit_items};
@@ -112,9 +122,8 @@ Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, cons
     program.add_sink = [&shape, items](KernelBuilder& builder) { add_sink(builder, shape, items); };
     return program;
   };
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = item_count};
   const std::uint64_t in_item = offsets.input_bytes % traits.offset_alignment / stride;
   const std::uint64_t out_item = offsets.output_bytes % traits.offset_alignment / stride;
   const bool vectors =

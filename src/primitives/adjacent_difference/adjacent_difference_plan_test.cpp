@@ -43,13 +43,17 @@ AdjacentDifferenceShape difference(std::uint64_t count, ElementType input = Elem
 TEST(AdjacentDifferenceWalk, EveryItemIsStoredByTheOnePass) {
   for (const DeviceTraits& traits : {least_traits(), gpu_traits(), with_limits(0, 4096)}) {
     for (const ScanTuning& tuning : {fixed_tuning(), tiny_tuning()}) {
-      for (const ElementType& type : {ElementType::u32(), ElementType::f16(), ElementType::u64(), ElementType::vec(Scalar::f32, 4)}) {
+      for (const ElementType& type :
+           {ElementType::u32(), ElementType::f16(), ElementType::u64(), ElementType::vec(Scalar::f32, 4)}) {
         for (const std::uint64_t count : {1u, 4u, 9u, 33u, 4096u, 4097u, 8193u, 65537u}) {
           for (const std::uint64_t first : {0u, 3u}) {
             const std::uint64_t offset = first * type.stride_bytes;
             SCOPED_TRACE(std::format("{} x {} from byte {}", count, type.name, offset));
-            const Plan plan = planned(difference(count, type), traits, tuning, {.input_bytes = offset, .output_bytes = offset});
-            expect_walk(plan, {.row_length = count, .stride_bytes = type.stride_bytes, .offset_bytes = offset, .halo = 1}, traits);
+            const Plan plan =
+                planned(difference(count, type), traits, tuning, {.input_bytes = offset, .output_bytes = offset});
+            expect_walk(plan,
+                        {.row_length = count, .stride_bytes = type.stride_bytes, .offset_bytes = offset, .halo = 1},
+                        traits);
             expect_limits(plan, traits);
             EXPECT_EQ(plan.scratch_bytes, 0u);
             EXPECT_EQ(roles_of(plan) == "map", plan.dispatches.size() == 1);
@@ -101,15 +105,19 @@ TEST(AdjacentDifferenceRefusals, RequestsAndLimitsAreNamed) {
   EXPECT_TRUE(plan_adjacent_difference(shape, least_traits()).has_value());
   EXPECT_THAT(refusal(difference(0xffffffff), least_traits(), std::nullopt, ErrorKind::unsupported),
               AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
-  EXPECT_THAT(refusal(difference(10, ElementType::f16()), DeviceTraits::webgpu_minimum(), std::nullopt, ErrorKind::unsupported),
-              HasSubstr("shader-f16"));
+  EXPECT_THAT(
+      refusal(difference(10, ElementType::f16()), DeviceTraits::webgpu_minimum(), std::nullopt, ErrorKind::unsupported),
+      HasSubstr("shader-f16"));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("100000 f32, least limits", planned(difference(100'000, ElementType::f32()), least_traits(), fixed_tuning()));
-  add("300 i32, bindings of 1000 bytes", planned(difference(300, ElementType::i32()), with_limits(0, 1000), fixed_tuning()));
+  add("300 i32, bindings of 1000 bytes",
+      planned(difference(300, ElementType::i32()), with_limits(0, 1000), fixed_tuning()));
   return text;
 }
 

@@ -10,14 +10,15 @@ namespace upsweep {
 
 Status record_partition(Context& context, RecordTarget target, const PartitionShape& shape,
                         const PartitionBuffers& buffers, std::optional<ScanTuning> tuning) {
-  const std::uint64_t hash = hash_number(shape.item_count.max, hash_bytes(shape.first.expression, hash_bytes("partition")));
+  const std::uint64_t hash =
+      hash_number(shape.item_count.max, hash_bytes(shape.first.expression, hash_bytes("partition")));
   const std::array arguments{Argument{"input", buffers.input}, Argument{"output", buffers.output},
                              Argument{"count", buffers.count}, Argument{"flags", buffers.flags},
                              Argument{"item_count", buffers.item_count}};
-  return record_planned(context, target, shape, hash,
-                        tuning ? *tuning
-                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-                        plan_partition, buffers.input, buffers.output, arguments);
+  return record_planned(
+      context, target, shape, hash,
+      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+      plan_partition, buffers.input, buffers.output, arguments);
 }
 
 }  // namespace upsweep

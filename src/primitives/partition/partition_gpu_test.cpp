@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(, PartitionGpu, all_profiles, profile_name);
 TEST_P(PartitionGpu, PartsKeepTheirOrderAtEverySizeAroundAThreshold) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
-  const std::uint32_t most = affordable(66'000);
+  const std::uint32_t most = affordable(20'000);
   const auto words = random_items<std::uint32_t>(most, seed);
   const ScanTuning tuning = scan_tuning(ScanPath::automatic);
   for (const std::uint32_t count : scan_sizes(tuning, most)) {

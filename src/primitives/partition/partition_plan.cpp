@@ -27,13 +27,14 @@ Status add_units(KernelBuilder& builder, const PartitionShape& shape, const Tile
     text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
            flag_function("is_flagged", *shape.first.flags, "flags", "flags_first");
   } else {
-    builder.generated("predicate expression",
-                      std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.first.expression));
+    builder.generated("predicate expression", std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
+                                                          shape.first.expression));
   }
   if (shape.second) {
     builder.caller_text("second predicate", shape.second->wgsl);
-    builder.generated("second predicate expression", std::format("fn item_passes_second(x: Item, i: u32) -> bool {{ return {}; }}\n",
-                                                                 shape.second->expression));
+    builder.generated(
+        "second predicate expression",
+        std::format("fn item_passes_second(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.second->expression));
   }
   text += "fn part_mask(items: RawUnit, unit: u32, range: Range) -> u32 {\n  var mask = 0u;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
@@ -43,7 +44,8 @@ Status add_units(KernelBuilder& builder, const PartitionShape& shape, const Tile
                               : std::format("  let first{0} = item_passes({1}, i{0});\n", k, value);
     text += std::format("  mask |= select(0u, {1}u, first{0});\n", k, 1u << k);
     if (shape.second) {
-      text += std::format("  mask |= select(0u, {1}u, item_passes_second({2}, i{0}) & !first{0});\n", k, 16u << k, value);
+      text +=
+          std::format("  mask |= select(0u, {1}u, item_passes_second({2}, i{0}) & !first{0});\n", k, 16u << k, value);
     }
   }
   text += "  return mask;\n}\n";
@@ -110,8 +112,16 @@ TileProgram make_program(const PartitionShape& shape, const Slots& slots, bool v
   program.item_bytes = stride;
   program.written_bytes = stride;
   program.bindings = {
-      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
+      {.variable = "input_units",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
       {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   if (shape.first.flags) {
@@ -129,10 +139,12 @@ TileProgram make_program(const PartitionShape& shape, const Slots& slots, bool v
   program.add_sink = [&shape, items](KernelBuilder& builder) { add_sink(builder, shape, items); };
   program.add_total = [&shape](KernelBuilder& builder, bool) {
     builder.generated(
-        "total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
-                             "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n{}}}\n",
-                             shape.second ? "  count[params.count_out_first] = sum.x;\n  count[params.count_out_first + 1u] = sum.y;\n"
-                                          : "  count[params.count_out_first] = sum;\n"));
+        "total",
+        std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
+                    "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n{}}}\n",
+                    shape.second
+                        ? "  count[params.count_out_first] = sum.x;\n  count[params.count_out_first + 1u] = sum.y;\n"
+                        : "  count[params.count_out_first] = sum;\n"));
   };
   return program;
 }
@@ -148,7 +160,8 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
   if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   if (shape.first.flags && !shape.first.expression.empty()) {
     return refuse("A predicate is an expression or flags, not both.");
   }
@@ -169,12 +182,12 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
   slots.count = plan.argument("count", shape.second ? 8 : 4, 4, true);
   SlotId item_count;
   if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = item_count};
   const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(shape, slots, with_vectors); }, vectors,
-                    extent, traits, chosen, offsets, false);
+  return plan_tiles(
+      std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(shape, slots, with_vectors); },
+      vectors, extent, traits, chosen, offsets, false);
 }
 
 }  // namespace upsweep

@@ -36,7 +36,8 @@ std::set<std::string> names_of_arguments(const Plan& plan) {
   return names;
 }
 
-PartitionShape partition(std::uint64_t count, ElementType input = ElementType::u32(), Predicate first = Predicate::of("i % 2u == 0u")) {
+PartitionShape partition(std::uint64_t count, ElementType input = ElementType::u32(),
+                         Predicate first = Predicate::of("i % 2u == 0u")) {
   return {.item_count = Count::on_host(count), .input = std::move(input), .first = std::move(first)};
 }
 
@@ -96,7 +97,8 @@ TEST(PartitionPlan, StatesTheBytesThatItMoves) {
 TEST(PartitionPlan, AsksForTheArgumentsOfItsShape) {
   using Names = std::set<std::string>;
   EXPECT_EQ(names_of_arguments(planned(partition(100))), (Names{"input", "output", "count"}));
-  EXPECT_EQ(names_of_arguments(planned(partition(100, ElementType::u32(), Predicate::flagged()))), (Names{"input", "output", "count", "flags"}));
+  EXPECT_EQ(names_of_arguments(planned(partition(100, ElementType::u32(), Predicate::flagged()))),
+            (Names{"input", "output", "count", "flags"}));
   EXPECT_EQ(planned(partition(100)).find_argument("count")->size_bytes, 4u);
   EXPECT_EQ(planned(in_three(partition(100))).find_argument("count")->size_bytes, 8u);
   EXPECT_EQ(names_of_arguments(planned(partition(0))), (Names{"count"}));
@@ -108,7 +110,8 @@ TEST(PartitionRefusals, RequestsThatMakeNoSenseAreRefused) {
   PartitionShape shape = partition(10);
   shape.second = Predicate::flagged();
   EXPECT_EQ(refusal(shape), "A partition into three parts needs two expressions.");
-  EXPECT_EQ(refusal(in_three(partition(10, ElementType::u32(), Predicate::flagged()))), "A partition into three parts needs two expressions.");
+  EXPECT_EQ(refusal(in_three(partition(10, ElementType::u32(), Predicate::flagged()))),
+            "A partition into three parts needs two expressions.");
   EXPECT_THAT(refusal(partition(10), gpu_traits(), fixed_tuning(ScanPath::single_pass)),
               HasSubstr("No single pass here: what comes last starts where the others end."));
   // By itself it takes two, whatever the self-test said.
@@ -120,13 +123,16 @@ TEST(PartitionRefusals, LimitsThatTheRequestBreaksAreNamed) {
     return refusal(shape, traits, std::nullopt, ErrorKind::unsupported);
   };
   EXPECT_THAT(refused(partition(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
-  EXPECT_THAT(refused(partition(40'000'000)), AllOf(HasSubstr("needs its 40000000 items in one binding"), HasSubstr("134217728 bytes")));
+  EXPECT_THAT(refused(partition(40'000'000)),
+              AllOf(HasSubstr("needs its 40000000 items in one binding"), HasSubstr("134217728 bytes")));
   EXPECT_THAT(refused(partition(10, ElementType::f16()), DeviceTraits::webgpu_minimum()), HasSubstr("shader-f16"));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("100000 u32 into two parts, least limits", planned(partition(100'000), least_traits(), fixed_tuning()));
   PartitionShape counted = in_three(partition(0, ElementType::f32(), Predicate::of("x < 0.0")));
   counted.item_count = Count::on_device(1000);

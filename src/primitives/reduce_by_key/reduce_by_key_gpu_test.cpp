@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(, ReduceByKeyGpu, all_profiles, profile_name);
 TEST_P(ReduceByKeyGpu, RunsAreSummedAtEverySizeAroundAThreshold) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
-  const std::uint32_t most = affordable(66'000);
+  const std::uint32_t most = affordable(20'000);
   const auto keys = reference::random_runs<std::uint32_t>({0, 1, 0x80000000, 0xffffffff}, most, 5, random);
   const auto words = random_items<std::uint32_t>(most, test_seed());
   for (const ScanTuning& tuning : some_paths()) {

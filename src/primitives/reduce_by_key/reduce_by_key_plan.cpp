@@ -52,8 +52,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   std::string by_item;
   std::vector<std::string> terms;
   for (std::uint32_t k = 0; k < count; ++k) {
-    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", k == 0 ? "" : " | ",
-                          1u << k, k, k);
+    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
+                          k == 0 ? "" : " | ", 1u << k, k, k);
     by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
     // Made when needed: an accumulator an item would take twice the registers.
     text += std::format(
@@ -63,11 +63,12 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
         k, values.item("u.values", k), 16u << k);
     terms.push_back(std::format("item_sum{}(u, unit, range)", k));
   }
-  const std::string total = count == 1   ? terms[0]
-                            : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
-                                         : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1],
-                                                       terms[2], terms[3]);
-  const std::string before = "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
+  const std::string total =
+      count == 1   ? terms[0]
+      : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
+                   : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1], terms[2], terms[3]);
+  const std::string before =
+      "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
   text += std::format(
       "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
       "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
@@ -93,7 +94,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
 // Words of keys and values go through workgroup memory: the stores are coalesced.
 std::uint32_t choose_stage(const Problem& problem, const TileItems& keys, const ScanTuning& tuning,
                            const DeviceTraits& traits) {
-  const bool has_words = !keys.type.is_struct() && keys.type.stride_bytes == 4 && words_of_type(problem.op.accumulator) == 1;
+  const bool has_words =
+      !keys.type.is_struct() && keys.type.stride_bytes == 4 && words_of_type(problem.op.accumulator) == 1;
   if (!has_words || keys.unit_items * tuning.rows < 8) return 0;
   const std::uint32_t scan_bytes =
       scan_workgroup_bytes(segmented_accumulator(problem.op, problem.is_custom()), tuning, traits);
@@ -109,10 +111,12 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
       "fn end_run(runs: Accumulator) {\n"
       "  if (runs.heads != 0u) { output[params.output_first + runs.heads - 1u] = result_value(runs.value); }\n}\n";
   if (stage == 0) {
-    text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
+    text +=
+        "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
     for (std::uint32_t k = 0; k < count; ++k) {
       text += std::format(
-          "  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = {1};\n  }}\n",
+          "  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = "
+          "{1};\n  }}\n",
           1u << k, keys.item("u.items", k));
       if (k + 1 < count) text += std::format("  runs = combine(runs, item_sum{}(u, unit, range));\n", k);
     }
@@ -126,7 +130,8 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
       "var<workgroup> staged_keys: array<RawItem, STAGE + WORKGROUP_SIZE>;\n"
       "// Of the run before each.\n"
       "var<workgroup> staged_values: array<InnerAccumulator, STAGE + WORKGROUP_SIZE>;\n"
-      "fn stage_unit(u: Unit, unit: u32, prefix: Accumulator, first: u32, spare: u32, range: Range) {\n  var runs = prefix;\n";
+      "fn stage_unit(u: Unit, unit: u32, prefix: Accumulator, first: u32, spare: u32, range: Range) {\n  var runs = "
+      "prefix;\n";
   for (std::uint32_t k = 0; k < count; ++k) {
     text += std::format(
         "  let slot{0} = runs.heads - first;\n"
@@ -136,7 +141,8 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
     if (k + 1 < count) text += std::format("  runs = combine(runs, item_sum{}(u, unit, range));\n", k);
   }
   text +=
-      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+      "Thread,\n"
       "              workgroup: Workgroup) {\n"
       "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n"
       "  if (thread.index == 0u) { shared_runs = prefix.total.heads; }\n"
@@ -176,10 +182,26 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
   program.item_bytes = key_stride + stride;
   program.written_bytes = key_stride + result_stride;
   program.bindings = {
-      {.variable = "input", .slot = slots.keys, .stride_bytes = key_stride, .first_field = "input_first", .per_item = true},
-      {.variable = "input_units", .slot = slots.keys, .stride_bytes = key_stride, .first_field = "input_first", .per_item = true},
-      {.variable = "values", .slot = slots.input, .stride_bytes = stride, .first_field = "values_first", .per_item = true},
-      {.variable = "value_units", .slot = slots.input, .stride_bytes = stride, .first_field = "values_first", .per_item = true},
+      {.variable = "input",
+       .slot = slots.keys,
+       .stride_bytes = key_stride,
+       .first_field = "input_first",
+       .per_item = true},
+      {.variable = "input_units",
+       .slot = slots.keys,
+       .stride_bytes = key_stride,
+       .first_field = "input_first",
+       .per_item = true},
+      {.variable = "values",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "values_first",
+       .per_item = true},
+      {.variable = "value_units",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "values_first",
+       .per_item = true},
       {.variable = "unique_keys", .slot = slots.unique_keys, .stride_bytes = key_stride, .first_field = "keys_first"},
       {.variable = "output", .slot = slots.output, .stride_bytes = result_stride, .first_field = "output_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
@@ -227,7 +249,8 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
       return refuse(std::format("\"{}\" is no element type.", type->name));
     }
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const auto equality = equality_function("same_item", shape.key, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   auto lowered = lower_operator(shape.combine, shape.input, shape.output ? &*shape.output : nullptr);
@@ -242,14 +265,14 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
     slots.keys = plan.argument("keys", count * key_stride, key_stride);
     slots.input = plan.argument("input", count * stride, stride);
     slots.unique_keys = plan.argument("unique_keys", count * key_stride, key_stride, true);
-    slots.output = plan.argument("output", count * problem.op.result.stride_bytes, problem.op.result.stride_bytes, true);
+    slots.output =
+        plan.argument("output", count * problem.op.result.stride_bytes, problem.op.result.stride_bytes, true);
   }
   slots.count = plan.argument("count", 4, 4, true);
   SlotId item_count;
   if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = item_count};
   const std::uint32_t units = unit_items_of(shape.key);
   const bool begin_alike = offsets.input_bytes % traits.offset_alignment / key_stride % 4 ==
                            offsets.output_bytes % traits.offset_alignment / stride % 4;
@@ -258,11 +281,14 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
   const bool is_float = problem.op.summation_terms != 0 || shape.combine.kind == OperatorKind::custom ||
                         (shape.combine.kind == OperatorKind::product && shape.input.is_float());
   const bool repeats = shape.determinism == Determinism::run_to_run && is_float;
-  if (repeats && chosen.path == ScanPath::single_pass) return refuse("A single pass does not repeat float sums bit for bit.");
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
-                      return make_program(problem, slots, traits, fitted, with_vectors);
-                    }, vectors,
-                    extent, traits, chosen, offsets, !repeats);
+  if (repeats && chosen.path == ScanPath::single_pass)
+    return refuse("A single pass does not repeat float sums bit for bit.");
+  return plan_tiles(
+      std::move(plan),
+      [&](bool with_vectors, const ScanTuning& fitted) {
+        return make_program(problem, slots, traits, fitted, with_vectors);
+      },
+      vectors, extent, traits, chosen, offsets, !repeats);
 }
 
 }  // namespace upsweep

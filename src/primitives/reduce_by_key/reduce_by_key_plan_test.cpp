@@ -36,14 +36,18 @@ std::set<std::string> names_of_arguments(const Plan& plan) {
   return names;
 }
 
-ReduceByKeyShape by_key(std::uint64_t count, ElementType key = ElementType::u32(), ElementType value = ElementType::f32(),
-                        BinaryOperator combine = BinaryOperator::sum()) {
-  return {.item_count = Count::on_host(count), .key = std::move(key), .input = std::move(value), .combine = std::move(combine)};
+ReduceByKeyShape by_key(std::uint64_t count, ElementType key = ElementType::u32(),
+                        ElementType value = ElementType::f32(), BinaryOperator combine = BinaryOperator::sum()) {
+  return {.item_count = Count::on_host(count),
+          .key = std::move(key),
+          .input = std::move(value),
+          .combine = std::move(combine)};
 }
 
 TEST(ReduceByKeyWalk, EveryItemIsFoldedByOnePass) {
-  for (const auto& [traits, tuning] :
-       {std::pair{least_traits(), fixed_tuning()}, {gpu_traits(), fixed_tuning(ScanPath::single_pass)}, {least_traits(), tiny_tuning()}}) {
+  for (const auto& [traits, tuning] : {std::pair{least_traits(), fixed_tuning()},
+                                       {gpu_traits(), fixed_tuning(ScanPath::single_pass)},
+                                       {least_traits(), tiny_tuning()}}) {
     for (const ElementType& key : {ElementType::u32(), ElementType::f16(), ElementType::u64()}) {
       for (const ElementType& value : {ElementType::f32(), ElementType::i64()}) {
         for (const std::uint64_t count : {1u, 4u, 9u, 33u, 4096u, 4097u, 8193u, 65537u}) {
@@ -70,14 +74,17 @@ TEST(ReduceByKeyWalk, AWindowSeesTheKeyBeforeIt) {
 TEST(ReduceByKeyLimits, NoTuningExceedsTheLeastLimits) {
   const DeviceTraits with_subgroups = gpu_traits().with_default_limits();
   for (const DeviceTraits& traits : {least_traits(), emulated_traits(), with_subgroups}) {
-    for (const ElementType& value : {ElementType::u32(), ElementType::u64(), ElementType::vec(Scalar::f32, 4), Tally<16>::type()}) {
+    for (const ElementType& value :
+         {ElementType::u32(), ElementType::u64(), ElementType::vec(Scalar::f32, 4), Tally<16>::type()}) {
       for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
         for (const std::uint32_t threads : {4u, 64u, 256u}) {
           for (const std::uint32_t loads : {1u, 2u, 5u, 8u, 16u}) {
             SCOPED_TRACE(std::format("{}, {} threads x {}", value.name, threads, loads));
-            ReduceByKeyShape shape = by_key(0, ElementType::u32(), value, value.is_struct() ? Tally<16>::combine() : BinaryOperator::sum());
+            ReduceByKeyShape shape =
+                by_key(0, ElementType::u32(), value, value.is_struct() ? Tally<16>::combine() : BinaryOperator::sum());
             shape.item_count = Count::on_device(20'000);
-            const auto plan = plan_reduce_by_key(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
+            const auto plan =
+                plan_reduce_by_key(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
             if (!plan) {
               EXPECT_THAT(plan.error().message, HasSubstr("No single pass here"));
               EXPECT_TRUE(value.is_struct() || value.components == 4);
@@ -98,19 +105,22 @@ TEST(ReduceByKeyPlan, ChoosesItsPathAsAScanDoes) {
   EXPECT_EQ(roles_of(planned(shape, traits)), "single_pass");
   shape.determinism = Determinism::run_to_run;
   EXPECT_EQ(roles_of(planned(shape, traits)), "totals chunks");
-  EXPECT_EQ(refusal(shape, traits, fixed_tuning(ScanPath::single_pass)), "A single pass does not repeat float sums bit for bit.");
+  EXPECT_EQ(refusal(shape, traits, fixed_tuning(ScanPath::single_pass)),
+            "A single pass does not repeat float sums bit for bit.");
   shape.input = ElementType::u32();
   EXPECT_EQ(roles_of(planned(shape, traits)), "single_pass");
   traits.look_back = false;
   EXPECT_EQ(roles_of(planned(shape, traits)), "totals chunks");
   // The number of runs takes one of a record's four words.
-  EXPECT_THAT(refusal(by_key(10'000, ElementType::u32(), ElementType::vec(Scalar::f32, 4)), gpu_traits(), fixed_tuning(ScanPath::single_pass)),
+  EXPECT_THAT(refusal(by_key(10'000, ElementType::u32(), ElementType::vec(Scalar::f32, 4)), gpu_traits(),
+                      fixed_tuning(ScanPath::single_pass)),
               HasSubstr("an accumulator of 5 words is more than the 4 of a record"));
 }
 
 TEST(ReduceByKeyPlan, MovesVectorsWhereTypesAndOffsetsAllow) {
   const auto vectors = [](const ReduceByKeyShape& shape, ScanOffsets offsets = {}) {
-    return planned(shape, gpu_traits(), fixed_tuning(), offsets).dispatches.at(0).kernel->find_binding("input_units") != nullptr;
+    return planned(shape, gpu_traits(), fixed_tuning(), offsets).dispatches.at(0).kernel->find_binding("input_units") !=
+           nullptr;
   };
   EXPECT_TRUE(vectors(by_key(1000)));
   EXPECT_TRUE(vectors(by_key(1000, ElementType::f16(), ElementType::u32())));
@@ -130,25 +140,35 @@ TEST(ReduceByKeyPlan, AsksForTheArgumentsOfItsShape) {
   EXPECT_EQ(names_of_arguments(planned(by_key(100))), (Names{"keys", "input", "unique_keys", "output", "count"}));
   EXPECT_EQ(names_of_arguments(planned(by_key(0))), (Names{"count"}));
   EXPECT_EQ(roles_of(planned(by_key(0))), "empty");
-  EXPECT_EQ(planned(by_key(100, ElementType::u32(), ElementType::u64(), BinaryOperator::argmin())).find_argument("output")->size_bytes, 400u);
+  EXPECT_EQ(planned(by_key(100, ElementType::u32(), ElementType::u64(), BinaryOperator::argmin()))
+                .find_argument("output")
+                ->size_bytes,
+            400u);
 }
 
 TEST(ReduceByKeyRefusals, RequestsAndLimitsAreNamed) {
-  EXPECT_EQ(refusal(by_key(10, MinMax::type())), "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
-  EXPECT_THAT(refusal(by_key(10, ElementType::u32(), ElementType::f32(), BinaryOperator::bit_or())),
-              AllOf(HasSubstr("Operator or is not defined for f32 items"), HasSubstr("While planning a reduction by key")));
+  EXPECT_EQ(refusal(by_key(10, MinMax::type())),
+            "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
+  EXPECT_THAT(
+      refusal(by_key(10, ElementType::u32(), ElementType::f32(), BinaryOperator::bit_or())),
+      AllOf(HasSubstr("Operator or is not defined for f32 items"), HasSubstr("While planning a reduction by key")));
   EXPECT_THAT(refusal(by_key(10, ElementType::vec(Scalar::u32, 3))), HasSubstr("is no element type"));
-  const auto refused = [](const ReduceByKeyShape& wanted) { return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported); };
+  const auto refused = [](const ReduceByKeyShape& wanted) {
+    return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported);
+  };
   EXPECT_THAT(refused(by_key(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
   EXPECT_THAT(refused(by_key(40'000'000)), AllOf(HasSubstr("160000000 bytes"), HasSubstr("134217728 bytes")));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("sums of 100000 f32 by u32, least limits", planned(by_key(100'000), least_traits(), fixed_tuning()));
   add("maxima of 1001000 u32 by f32, single pass, GPU",
-      planned(by_key(1'001'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits(), fixed_tuning(ScanPath::single_pass)));
+      planned(by_key(1'001'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits(),
+              fixed_tuning(ScanPath::single_pass)));
   return text;
 }
 

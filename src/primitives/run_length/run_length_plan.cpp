@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of run-length encoding. Scanned is (runs so far, index + 1 of the last run's first item): the item that begins a
-// run knows the length of the run before.
+// Plans of run-length encoding. Scanned is (runs so far, index + 1 of the last run's first item): the item that begins
+// a run knows the length of the run before.
 #include <format>
 
 #include "plan/plan_builder.h"
@@ -33,13 +33,15 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
       "  // The item in front begins a run, too.\n"
       "  let before = max(position, params.input_first + 1u) - 1u;\n"
       "  let earlier = max(before, params.input_first + 1u) - 1u;\n"
-      "  return begins_run(load_item(min(earlier, range.end - 1u), range), load_item(min(before, range.end - 1u), range),\n"
+      "  return begins_run(load_item(min(earlier, range.end - 1u), range), load_item(min(before, range.end - 1u), "
+      "range),\n"
       "                    before, range);\n}\n"
       "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {\n"
       "  let heads = head_mask(loaded, unit, range);\n  var mask = heads;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
-    text += std::format("  mask |= select(0u, {0}u, ((heads & {1}u) == 0u) & {2});\n", 16u << k, 1u << k,
-                        k == 0 ? "run_repeats(unit * UNIT_ITEMS, range)" : std::format("((heads & {}u) != 0u)", 1u << (k - 1)));
+    text += std::format(
+        "  mask |= select(0u, {0}u, ((heads & {1}u) == 0u) & {2});\n", 16u << k, 1u << k,
+        k == 0 ? "run_repeats(unit * UNIT_ITEMS, range)" : std::format("((heads & {}u) != 0u)", 1u << (k - 1)));
   }
   return text + "  return mask;\n}\n";
 }
@@ -48,10 +50,12 @@ void add_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileIte
   std::string text;
   if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
   if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
-  text += "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
+  text +=
+      "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     text += std::format("  let i{0} = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
-    text += std::format("  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs, i{1});\n    runs.y = i{1} + 1u;\n", 1u << k, k);
+    text +=
+        std::format("  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs, i{1});\n    runs.y = i{1} + 1u;\n", 1u << k, k);
     if (shape.only_repeated) text += std::format("  }}\n  if ((u.mask & {0}u) != 0u) {{\n", 16u << k);
     if (shape.write_values) {
       text += std::format("    values[params.values_first + runs.x] = {};\n",
@@ -97,16 +101,19 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
       "var<workgroup> staged_values: array<RawItem, STAGE + WORKGROUP_SIZE>;\n"
       "// Index + 1 of each run's first item; in front that of the run before.\n"
       "var<workgroup> staged_starts: array<u32, STAGE + WORKGROUP_SIZE + 1u>;\n"
-      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = first;\n";
+      "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = "
+      "first;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
     text += std::format(
         "  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n"
-        "  staged_values[to{0}] = {2};\n  staged_starts[to{0} + 1u] = item_index(unit * UNIT_ITEMS + {0}u, range) + 1u;\n",
+        "  staged_values[to{0}] = {2};\n  staged_starts[to{0} + 1u] = item_index(unit * UNIT_ITEMS + {0}u, range) + "
+        "1u;\n",
         k, 1u << k, items.item("items", k));
     if (k + 1 < items.unit_items) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
   text +=
-      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+      "Thread,\n"
       "              workgroup: Workgroup) {\n"
       "  let step = unit_step(workgroup);\n"
       "  if (thread.index == 0u) { shared_runs = prefix.total.x; }\n"
@@ -117,8 +124,9 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
       "    let first = prefix.subgroup.x - done;\n"
       "    if (thread.index == 0u) { staged_starts[0] = last; }\n";
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-    text += std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n", k,
-                        mask_of(k));
+    text +=
+        std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
+                    k, mask_of(k));
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
@@ -142,12 +150,13 @@ void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
     builder.generated("lengths", "fn end_run(runs: Accumulator, end: u32) {}\n");
     return;
   }
-  builder.generated("lengths",
-                    std::format("@group(0) @binding(8) var<storage, read_write> lengths: array<u32>;\n"
-                                "fn end_run(runs: Accumulator, end: u32) {{\n"
-                                "  if (runs.y != 0u{}) {{ lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
-                                "}}\n",
-                                shape.only_repeated ? " && end > runs.y" : ""));
+  builder.generated(
+      "lengths",
+      std::format("@group(0) @binding(8) var<storage, read_write> lengths: array<u32>;\n"
+                  "fn end_run(runs: Accumulator, end: u32) {{\n"
+                  "  if (runs.y != 0u{}) {{ lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
+                  "}}\n",
+                  shape.only_repeated ? " && end > runs.y" : ""));
 }
 
 TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const DeviceTraits& traits,
@@ -161,10 +170,19 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
   program.params = {"values_first", "offsets_first", "lengths_first", "count_out_first"};
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
-  program.written_bytes = (shape.write_values ? stride : 0) + (shape.write_lengths ? 4 : 0) + (shape.write_offsets ? 4 : 0);
+  program.written_bytes =
+      (shape.write_values ? stride : 0) + (shape.write_lengths ? 4 : 0) + (shape.write_offsets ? 4 : 0);
   program.bindings = {
-      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
+      {.variable = "input_units",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
       {.variable = "values", .slot = slots.values, .stride_bytes = stride, .first_field = "values_first"},
       {.variable = "lengths", .slot = slots.lengths, .first_field = "lengths_first"},
       {.variable = "offsets", .slot = slots.offsets, .first_field = "offsets_first"},
@@ -180,11 +198,12 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
   program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
     if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
     add_marked_units(builder, items, mask_text(shape, items), true, false);
-    builder.generated("totals", std::format("fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
-                                            "  let heads = u.mask & 15u;\n"
-                                            "  let last = item_index(unit * UNIT_ITEMS + firstLeadingBit(heads | 1u), range) + 1u;\n"
-                                            "  return vec2u(countOneBits({}), select(0u, last, heads != 0u));\n}}\n",
-                                            shape.only_repeated ? "u.mask >> 4u" : "heads"));
+    builder.generated(
+        "totals", std::format("fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
+                              "  let heads = u.mask & 15u;\n"
+                              "  let last = item_index(unit * UNIT_ITEMS + firstLeadingBit(heads | 1u), range) + 1u;\n"
+                              "  return vec2u(countOneBits({}), select(0u, last, heads != 0u));\n}}\n",
+                              shape.only_repeated ? "u.mask >> 4u" : "heads"));
     return {};
   };
   const RunStage stage = choose_stage(shape, items, program.accumulator, tuning, traits);
@@ -216,7 +235,8 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
   if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
@@ -233,14 +253,15 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
   slots.count = plan.argument("count", 4, 4, true);
   SlotId item_count;
   if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = item_count};
   const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
-                      return make_program(shape, slots, traits, fitted, with_vectors);
-                    }, vectors,
-                    extent, traits, chosen, offsets, true);
+  return plan_tiles(
+      std::move(plan),
+      [&](bool with_vectors, const ScanTuning& fitted) {
+        return make_program(shape, slots, traits, fitted, with_vectors);
+      },
+      vectors, extent, traits, chosen, offsets, true);
 }
 
 }  // namespace upsweep

@@ -49,8 +49,9 @@ RunLengthShape with_outputs(RunLengthShape shape, bool values, bool lengths, boo
 }
 
 TEST(RunLengthWalk, EveryItemIsLookedAtByOnePass) {
-  for (const auto& [traits, tuning] :
-       {std::pair{least_traits(), fixed_tuning()}, {gpu_traits(), fixed_tuning(ScanPath::single_pass)}, {least_traits(), tiny_tuning()}}) {
+  for (const auto& [traits, tuning] : {std::pair{least_traits(), fixed_tuning()},
+                                       {gpu_traits(), fixed_tuning(ScanPath::single_pass)},
+                                       {least_traits(), tiny_tuning()}}) {
     for (const ElementType& type : {ElementType::u32(), ElementType::f16(), ElementType::vec(Scalar::i32, 2)}) {
       for (const std::uint64_t count : {1u, 4u, 9u, 33u, 4096u, 4097u, 8193u, 65537u}) {
         for (const bool only_repeated : {false, true}) {
@@ -69,7 +70,8 @@ TEST(RunLengthWalk, EveryItemIsLookedAtByOnePass) {
 TEST(RunLengthWalk, AWindowSeesTheItemsBeforeIt) {
   const DeviceTraits traits = with_limits(0, 4096);
   for (const bool only_repeated : {false, true}) {
-    const Plan plan = planned(with_outputs(runs(1024), true, true, true, only_repeated), traits, fixed_tuning(), {.input_bytes = 4});
+    const Plan plan =
+        planned(with_outputs(runs(1024), true, true, true, only_repeated), traits, fixed_tuning(), {.input_bytes = 4});
     EXPECT_EQ(roles_of(plan), "chunks chunks");
     expect_walk(plan, {.row_length = 1024, .offset_bytes = 4, .halo = only_repeated ? 2u : 1u}, traits);
     expect_limits(plan, traits);
@@ -87,7 +89,8 @@ TEST(RunLengthLimits, NoTuningExceedsTheLeastLimits) {
               SCOPED_TRACE(std::format("{}, {} threads x {}", type.name, threads, loads));
               RunLengthShape shape = with_outputs(runs(0, type), true, true, true, only_repeated);
               shape.item_count = Count::on_device(20'000);
-              expect_limits(planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads}), traits);
+              expect_limits(planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads}),
+                            traits);
               if (HasFailure()) return;
             }
           }
@@ -118,24 +121,31 @@ TEST(RunLengthPlan, StatesTheBytesThatItMoves) {
 TEST(RunLengthPlan, AsksForTheArgumentsOfItsShape) {
   using Names = std::set<std::string>;
   EXPECT_EQ(names_of_arguments(planned(runs(100))), (Names{"input", "values", "lengths", "count"}));
-  EXPECT_EQ(names_of_arguments(planned(with_outputs(runs(100), false, false, true))), (Names{"input", "offsets", "count"}));
+  EXPECT_EQ(names_of_arguments(planned(with_outputs(runs(100), false, false, true))),
+            (Names{"input", "offsets", "count"}));
   EXPECT_EQ(names_of_arguments(planned(runs(0))), (Names{"count"}));
   EXPECT_EQ(roles_of(planned(runs(0))), "empty");
 }
 
 TEST(RunLengthRefusals, RequestsAndLimitsAreNamed) {
-  EXPECT_EQ(refusal(runs(10, MinMax::type())), "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
-  const auto refused = [](const RunLengthShape& wanted) { return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported); };
+  EXPECT_EQ(refusal(runs(10, MinMax::type())),
+            "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
+  const auto refused = [](const RunLengthShape& wanted) {
+    return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported);
+  };
   EXPECT_THAT(refused(runs(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
   EXPECT_THAT(refused(runs(40'000'000)), AllOf(HasSubstr("160000000 bytes"), HasSubstr("134217728 bytes")));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("100000 u32, least limits", planned(runs(100'000), least_traits(), fixed_tuning()));
   add("repeated runs of 1001000 f32 with offsets, single pass, GPU",
-      planned(with_outputs(runs(1'001'000, ElementType::f32()), true, true, true, true), gpu_traits(), fixed_tuning(ScanPath::single_pass)));
+      planned(with_outputs(runs(1'001'000, ElementType::f32()), true, true, true, true), gpu_traits(),
+              fixed_tuning(ScanPath::single_pass)));
   return text;
 }
 

@@ -50,7 +50,8 @@ TileAccumulator accumulator_of(const Problem& problem) {
 void add_types(KernelBuilder& builder, const Problem& problem) {
   add_operator(builder, problem.shape.combine, problem.value, problem.op,
                problem.is_segmented ? segment_operator_names : OperatorNames{});
-  if (problem.is_segmented) builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
+  if (problem.is_segmented)
+    builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
 }
 
 std::string init_functions(const Problem& problem, KernelBuilder& builder, std::string_view name) {
@@ -81,7 +82,8 @@ Result<std::string> head_function(const Problem& problem, KernelBuilder& builder
       text += "@group(0) @binding(8) var<storage, read> heads: array<u32>;\n";
       text += flag_function("is_flagged", segments.format, "heads", "heads_first");
       // Backwards a segment begins at the item in front of which, in memory, another one starts.
-      test = std::format("is_flagged(item_index(position{}, range) - params.index_base + params.flag_base)", reverse ? " - 1u" : "");
+      test = std::format("is_flagged(item_index(position{}, range) - params.index_base + params.flag_base)",
+                         reverse ? " - 1u" : "");
       break;
     case Kind::keys: {
       const StoredType key = stored_type(segments.key);
@@ -126,7 +128,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   if (!heads) return std::unexpected(heads.error());
   text += *heads;
   const bool segmented = problem.is_segmented;
-  text += std::format("struct Loaded {{\n  items: RawUnit,\n{}}}\nstruct Unit {{\n", segmented ? "  heads: u32,\n" : "");
+  text +=
+      std::format("struct Loaded {{\n  items: RawUnit,\n{}}}\nstruct Unit {{\n", segmented ? "  heads: u32,\n" : "");
   // Of segmented scans the heads are bits: an accumulator an item would take twice the registers.
   const std::string_view member = segmented ? "InnerAccumulator" : "Accumulator";
   for (std::uint32_t k = 0; k < count; ++k) text += std::format("  v{}: {},\n", k, member);
@@ -141,7 +144,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
           1u << k, k);
     }
     text += "  return mask;\n}\n";
-    const std::string start = problem.shape.init ? "  if (is_head) { return combine_values(start_value(), value); }\n" : "";
+    const std::string start =
+        problem.shape.init ? "  if (is_head) { return combine_values(start_value(), value); }\n" : "";
     text += std::format(
         "fn item_at(raw: RawItem, position: u32, range: Range, is_head: bool) -> InnerAccumulator {{\n"
         "  let index = item_index(position, range){};\n"
@@ -154,11 +158,12 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
         "  return import_value(transform(item_value(raw), index), index);\n}\n";
   }
   const auto item = [&](std::uint32_t k, std::string_view loaded) {
-    return std::format("item_at({}, unit * UNIT_ITEMS + {}u, range{})", items.item(std::string(loaded) + ".items", k), k,
-                       segmented ? std::format(", ({}.heads & {}u) != 0u", loaded, 1u << k) : "");
+    return std::format("item_at({}, unit * UNIT_ITEMS + {}u, range{})", items.item(std::string(loaded) + ".items", k),
+                       k, segmented ? std::format(", ({}.heads & {}u) != 0u", loaded, 1u << k) : "");
   };
   const std::string mask = segmented ? ", head_mask(unit, range)" : "";
-  text += std::format("fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n", mask);
+  text += std::format(
+      "fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n", mask);
   std::string imported;
   std::string edges;
   std::string inside;
@@ -166,19 +171,21 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   for (std::uint32_t k = 0; k < count; ++k) {
     imported += std::format("{}{}", k == 0 ? "" : ", ", item(k, "loaded"));
     edges += std::format("{}keep_inside({}, unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", item(k, "loaded"), k);
-    inside += std::format("{}select(0u, {}u, is_inside(unit * UNIT_ITEMS + {}u, range))", k == 0 ? "" : " | ", 1u << k, k);
+    inside +=
+        std::format("{}select(0u, {}u, is_inside(unit * UNIT_ITEMS + {}u, range))", k == 0 ? "" : " | ", 1u << k, k);
     terms.push_back(item_sum(problem, k));
   }
-  const std::string total = count == 1   ? terms[0]
-                            : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
-                                         : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1],
-                                                       terms[2], terms[3]);
+  const std::string total =
+      count == 1   ? terms[0]
+      : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
+                   : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1], terms[2], terms[3]);
   const std::string keep_value = !segmented ? "choose(identity(), value, is_inside(position, range))"
                                  : words_of_type(problem.op.accumulator) != 0
                                      ? "select(no_value(), value, is_inside(position, range))"
                                      : "";
   text += std::format(
-      "fn is_inside(position: u32, range: Range) -> bool {{ return (position >= range.begin) & (position < range.end); }}\n"
+      "fn is_inside(position: u32, range: Range) -> bool {{ return (position >= range.begin) & (position < range.end); "
+      "}}\n"
       "fn keep_inside(value: {0}, position: u32, range: Range) -> {0} {{\n{1}}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({2}{5});\n}}\n"
       "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
@@ -205,9 +212,8 @@ void add_sink(KernelBuilder& builder, const Problem& problem, const TileItems& i
     text = std::format("fn stored(a: Accumulator, i: u32) -> RawOutput {{ return result_value({}); }}\n", inner);
   } else {
     const StoredType output = stored_type(problem.output);
-    builder.generated("store expression",
-                      std::format("fn store_transform(x: {}, i: u32) -> {} {{ return {}; }}\n", result.value, output.value,
-                                  shape.store.expression));
+    builder.generated("store expression", std::format("fn store_transform(x: {}, i: u32) -> {} {{ return {}; }}\n",
+                                                      result.value, output.value, shape.store.expression));
     std::string raw = "value";
     if (problem.output.scalar == Scalar::f32) {
       raw = std::format("bitcast<{}>(value)", output.raw);
@@ -254,28 +260,39 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
   program.needs_one_window = shape.reverse && (problem.has_keys() || shape.segments.kind == Kind::flags);
   program.item_bytes = shape.input.stride_bytes + (problem.has_keys() ? shape.segments.key.stride_bytes : 0);
   program.written_bytes = problem.output.stride_bytes;
-  for (const ElementType* type : {&shape.input, &problem.value, &problem.op.result, &problem.output, &shape.segments.key}) {
+  for (const ElementType* type :
+       {&shape.input, &problem.value, &problem.op.result, &problem.output, &shape.segments.key}) {
     const bool is_used = type != &shape.segments.key || problem.has_keys();
     if (is_used && type->scalar == Scalar::f16) program.needs_f16 = true;
   }
   program.params = {"output_first", "tail_first", "tail_items", "total_first", "heads_first", "keys_first"};
   const bool splits = program.unit_items > 1;
   const std::uint32_t stride = shape.input.stride_bytes;
-  program.bindings = {
-      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "output",
-       .slot = slots.output,
-       .stride_bytes = problem.output.stride_bytes,
-       .first_field = shape.in_place ? "input_first" : "output_first",
-       .per_item = true}};
+  program.bindings = {{.variable = "input",
+                       .slot = slots.input,
+                       .stride_bytes = stride,
+                       .first_field = "input_first",
+                       .per_item = true},
+                      {.variable = "output",
+                       .slot = slots.output,
+                       .stride_bytes = problem.output.stride_bytes,
+                       .first_field = shape.in_place ? "input_first" : "output_first",
+                       .per_item = true}};
   if (splits) {
-    program.bindings.push_back({.variable = "input_units", .slot = slots.input, .stride_bytes = stride,
-                                .first_field = "input_first", .per_item = true});
-    program.vector_output = TileOutput{slots.output, problem.output.stride_bytes, shape.in_place ? "input_first" : "output_first"};
+    program.bindings.push_back({.variable = "input_units",
+                                .slot = slots.input,
+                                .stride_bytes = stride,
+                                .first_field = "input_first",
+                                .per_item = true});
+    program.vector_output =
+        TileOutput{slots.output, problem.output.stride_bytes, shape.in_place ? "input_first" : "output_first"};
   }
   if (shape.write_total) {
-    program.bindings.push_back({.variable = "total", .slot = slots.total, .stride_bytes = problem.op.result.stride_bytes,
-                                .first_field = "total_first", .per_row = true});
+    program.bindings.push_back({.variable = "total",
+                                .slot = slots.total,
+                                .stride_bytes = problem.op.result.stride_bytes,
+                                .first_field = "total_first",
+                                .per_row = true});
     program.add_total = [](KernelBuilder& builder, bool) {
       builder.generated("total",
                         "@group(0) @binding(6) var<storage, read_write> total: array<RawResult>;\n"
@@ -284,15 +301,22 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
     };
   }
   if (shape.segments.kind == Kind::flags) {
-    const std::uint32_t entry = shape.segments.format == FlagFormat::words ? 1
+    const std::uint32_t entry = shape.segments.format == FlagFormat::words   ? 1
                                 : shape.segments.format == FlagFormat::bytes ? 4
                                                                              : 32;
-    program.bindings.push_back({.variable = "heads", .slot = slots.heads, .stride_bytes = 4,
-                                .first_field = "heads_first", .per_item = true, .items_per_entry = entry});
+    program.bindings.push_back({.variable = "heads",
+                                .slot = slots.heads,
+                                .stride_bytes = 4,
+                                .first_field = "heads_first",
+                                .per_item = true,
+                                .items_per_entry = entry});
   }
   if (problem.has_keys()) {
-    program.bindings.push_back({.variable = "keys", .slot = slots.keys, .stride_bytes = shape.segments.key.stride_bytes,
-                                .first_field = "keys_first", .per_item = true});
+    program.bindings.push_back({.variable = "keys",
+                                .slot = slots.keys,
+                                .stride_bytes = shape.segments.key.stride_bytes,
+                                .first_field = "keys_first",
+                                .per_item = true});
   }
   if (shape.init) {
     program.bindings.push_back({.variable = "init", .slot = slots.init});
@@ -307,7 +331,8 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
       return segmented_lane_scan(problem.is_custom(), tuning, traits);
     };
   }
-  const TileItems items{.type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
+  const TileItems items{
+      .type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
   program.add_types = [&problem](KernelBuilder& builder) { add_types(builder, problem); };
   program.add_units = [&problem, items](KernelBuilder& builder, bool is_store_pass) {
     TileItems own = items;
@@ -351,8 +376,9 @@ Status check_shape(const ScanShape& shape, const ElementType& value) {
 }  // namespace
 
 ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits) {
-  const std::uint64_t items = shape.segments.kind == Kind::rows ? shape.segments.row_count.max * shape.segments.row_length
-                                                                : shape.item_count.max;
+  const std::uint64_t items = shape.segments.kind == Kind::rows
+                                  ? shape.segments.row_count.max * shape.segments.row_length
+                                  : shape.item_count.max;
   ScanTuning tuning = select_scan_tuning(
       std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items, traits);
   // Heads take registers: more rows spill (H200, 2026-11-30, u32 by u32 keys at 2^26: 339 us with 4, 346 with 6, 408
@@ -443,8 +469,9 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
   if (repeats && chosen.path == ScanPath::single_pass) {
     return fail(ErrorKind::invalid_request, "A single pass does not repeat float sums bit for bit.");
   }
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); },
-                    vectors, extent, traits, chosen, offsets, !repeats);
+  return plan_tiles(
+      std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); },
+      vectors, extent, traits, chosen, offsets, !repeats);
 }
 
 }  // namespace upsweep

@@ -92,7 +92,9 @@ const std::vector<ElementType>& walk_types() {
   return types;
 }
 
-BinaryOperator operator_for(const ElementType& type) { return type.is_struct() ? Tally<3>::combine() : BinaryOperator::sum(); }
+BinaryOperator operator_for(const ElementType& type) {
+  return type.is_struct() ? Tally<3>::combine() : BinaryOperator::sum();
+}
 
 // Plans the shape and checks its walk. Small bindings and grids may be too small, for nothing else may it be refused.
 bool expect_planned_walk(const ScanShape& shape, const Case& at, std::uint64_t offset_bytes) {
@@ -102,11 +104,12 @@ bool expect_planned_walk(const ScanShape& shape, const Case& at, std::uint64_t o
     EXPECT_TRUE(at.traits.max_binding_bytes == 1000 || at.traits.max_workgroups_per_dimension <= 3 ||
                 plan.error().message.starts_with("No single pass here"))
         << plan.error().message;
-    EXPECT_THAT(plan.error().message,
-                ::testing::AnyOf(HasSubstr("is too small for"), HasSubstr("do not fit into three dimensions"),
-                                 HasSubstr("larger than the device's limit of one binding"), HasSubstr("in one binding"),
-                                 HasSubstr("No single pass here: rows are scanned separately"),
-                                 HasSubstr("No single pass here: structs")));
+    EXPECT_THAT(
+        plan.error().message,
+        ::testing::AnyOf(HasSubstr("is too small for"), HasSubstr("do not fit into three dimensions"),
+                         HasSubstr("larger than the device's limit of one binding"), HasSubstr("in one binding"),
+                         HasSubstr("No single pass here: rows are scanned separately"),
+                         HasSubstr("No single pass here: structs")));
     return false;
   }
   SCOPED_TRACE(to_string(*plan));
@@ -136,12 +139,14 @@ TEST(ScanWalk, EveryItemIsScannedByOnePass) {
   int planned_count = 0;
   for (const Case& at : walk_cases()) {
     for (const ElementType& type : walk_types()) {
-      for (const std::uint32_t count : {1u,   3u,   4u,    7u,    8u,    9u,    31u,   32u,   33u,   64u,    65u,   127u,
-                                        128u, 129u, 1000u, 4096u, 4097u, 8189u, 8190u, 8192u, 8193u, 16384u, 65537u}) {
+      for (const std::uint32_t count :
+           {1u,   3u,   4u,    7u,    8u,    9u,    31u,   32u,   33u,   64u,    65u,   127u,
+            128u, 129u, 1000u, 4096u, 4097u, 8189u, 8190u, 8192u, 8193u, 16384u, 65537u}) {
         if (count > (at.traits.max_binding_bytes == 1000 ? 4097u : 70000u)) continue;
         for (const std::uint32_t first : {0u, 63u}) {
           for (const bool is_reverse : {false, true}) {
-            SCOPED_TRACE(std::format("{}: {} x {}, from item {}, reverse {}", at.name, count, type.name, first, is_reverse));
+            SCOPED_TRACE(
+                std::format("{}: {} x {}, from item {}, reverse {}", at.name, count, type.name, first, is_reverse));
             ScanShape shape = flat(count, type, operator_for(type));
             shape.reverse = is_reverse;
             planned_count += expect_planned_walk(shape, at, std::uint64_t{first} * type.stride_bytes % 256) ? 1 : 0;
@@ -157,13 +162,20 @@ TEST(ScanWalk, EveryItemIsScannedByOnePass) {
 TEST(ScanWalk, EveryItemOfEveryRowIsScannedByOnePass) {
   for (const Case& at : walk_cases()) {
     for (const ElementType& type : walk_types()) {
-      for (const auto& [row_count, row_length] :
-           {std::pair{1u, 1u}, {300u, 1u}, {100u, 3u}, {3u, 31u}, {7u, 100u}, {3u, 999u}, {2u, 2049u}, {3u, 5000u}, {2u, 65537u}}) {
+      for (const auto& [row_count, row_length] : {std::pair{1u, 1u},
+                                                  {300u, 1u},
+                                                  {100u, 3u},
+                                                  {3u, 31u},
+                                                  {7u, 100u},
+                                                  {3u, 999u},
+                                                  {2u, 2049u},
+                                                  {3u, 5000u},
+                                                  {2u, 65537u}}) {
         if (at.traits.max_binding_bytes == 1000 && row_count * row_length > 20000) continue;
         for (const bool is_reverse : {false, true}) {
           for (const bool has_total : {false, true}) {
-            SCOPED_TRACE(std::format("{}: {} rows of {} x {}, reverse {}, total {}", at.name, row_count, row_length, type.name,
-                                     is_reverse, has_total));
+            SCOPED_TRACE(std::format("{}: {} rows of {} x {}, reverse {}, total {}", at.name, row_count, row_length,
+                                     type.name, is_reverse, has_total));
             ScanShape shape = rows(row_count, row_length, type, operator_for(type));
             shape.reverse = is_reverse;
             shape.write_total = has_total;
@@ -178,12 +190,13 @@ TEST(ScanWalk, EveryItemOfEveryRowIsScannedByOnePass) {
 
 TEST(ScanWalk, EveryItemOfSegmentsIsScannedByOnePass) {
   for (const Case& at : walk_cases()) {
-    for (const ScanSegments& segments :
-         {ScanSegments::flags(FlagFormat::words), ScanSegments::flags(FlagFormat::bytes), ScanSegments::flags(FlagFormat::bits),
-          ScanSegments::keys(ElementType::u32()), ScanSegments::keys(ElementType::u64())}) {
+    for (const ScanSegments& segments : {ScanSegments::flags(FlagFormat::words), ScanSegments::flags(FlagFormat::bytes),
+                                         ScanSegments::flags(FlagFormat::bits), ScanSegments::keys(ElementType::u32()),
+                                         ScanSegments::keys(ElementType::u64())}) {
       for (const std::uint32_t count : {1u, 5u, 250u, 1000u, 4097u, 9000u}) {
         for (const bool is_reverse : {false, true}) {
-          SCOPED_TRACE(std::format("{}: {}, segments {}, reverse {}", at.name, count, static_cast<int>(segments.kind), is_reverse));
+          SCOPED_TRACE(std::format("{}: {}, segments {}, reverse {}", at.name, count, static_cast<int>(segments.kind),
+                                   is_reverse));
           ScanShape shape = with(flat(count), segments);
           shape.reverse = is_reverse;
           expect_planned_walk(shape, at, 0);
@@ -198,7 +211,8 @@ TEST(ScanWalk, EveryItemOfSegmentsIsScannedByOnePass) {
 TEST(ScanWalk, FlagsOfAWindowAreBoundFromTheirWord) {
   for (const FlagFormat format : {FlagFormat::words, FlagFormat::bytes, FlagFormat::bits}) {
     const std::uint64_t entry = format == FlagFormat::words ? 1 : format == FlagFormat::bytes ? 4 : 32;
-    const Plan plan = planned(with(flat(3000, ElementType::vec(Scalar::u32, 4)), ScanSegments::flags(format)), with_limits(0, 1000));
+    const Plan plan =
+        planned(with(flat(3000, ElementType::vec(Scalar::u32, 4)), ScanSegments::flags(format)), with_limits(0, 1000));
     EXPECT_GT(plan.dispatches.size(), 10u);
     for (const Dispatch& dispatch : plan.dispatches) {
       const std::uint64_t first = param_of(dispatch, "index_base");
@@ -216,8 +230,8 @@ TEST(ScanWalk, FlagsOfAWindowAreBoundFromTheirWord) {
 TEST(ScanWalk, HugeInputsAreWalkedWindowByWindow) {
   for (const Case& at : {Case{"least", least_traits(), fixed_tuning()}, Case{"gpu", gpu_traits(), fixed_tuning()},
                          Case{"gpu, single pass", gpu_traits(), fixed_tuning(ScanPath::single_pass)}}) {
-    for (const std::uint64_t count : {65'537ull, (1ull << 24) + 1, 0x7fffffffull, 0x80000000ull, 0x80000001ull, 0xfffffffdull,
-                                      0xfffffffeull}) {
+    for (const std::uint64_t count :
+         {65'537ull, (1ull << 24) + 1, 0x7fffffffull, 0x80000000ull, 0x80000001ull, 0xfffffffdull, 0xfffffffeull}) {
       for (const ElementType& type : {ElementType::f16(), ElementType::u32(), ElementType::vec(Scalar::f32, 4)}) {
         for (const bool is_reverse : {false, true}) {
           SCOPED_TRACE(std::format("{}: {} x {}, reverse {}", at.name, count, type.name, is_reverse));
@@ -230,7 +244,8 @@ TEST(ScanWalk, HugeInputsAreWalkedWindowByWindow) {
             EXPECT_GT(count / 1024, 1u << 18);
             continue;
           }
-          expect_walk(*plan, {.row_length = count, .stride_bytes = type.stride_bytes, .is_reverse = is_reverse}, at.traits);
+          expect_walk(*plan, {.row_length = count, .stride_bytes = type.stride_bytes, .is_reverse = is_reverse},
+                      at.traits);
           expect_limits(*plan, at.traits);
           if (HasFailure()) return;
         }
@@ -266,7 +281,8 @@ TEST(ScanWalk, GridsFoldIntoThreeDimensionsOrAreRefused) {
       if (plan) {
         expect_walk(*plan, {.row_length = 96}, traits);
       } else {
-        EXPECT_THAT(plan.error().message, AllOf(HasSubstr(std::format("{} workgroups do not fit", chunks)), HasSubstr("at most 2")));
+        EXPECT_THAT(plan.error().message,
+                    AllOf(HasSubstr(std::format("{} workgroups do not fit", chunks)), HasSubstr("at most 2")));
       }
     }
   }
@@ -300,7 +316,8 @@ std::vector<ScanShape> shapes_of(const ElementType& type, const BinaryOperator& 
     if (on_device) whole.kind = ScanKind::exclusive;
     shapes.push_back(with_total(whole));
     shapes.push_back(reversed(with_total(whole)));
-    for (const FlagFormat format : {FlagFormat::words, FlagFormat::bits}) shapes.push_back(with(whole, ScanSegments::flags(format)));
+    for (const FlagFormat format : {FlagFormat::words, FlagFormat::bits})
+      shapes.push_back(with(whole, ScanSegments::flags(format)));
     shapes.push_back(with(whole, ScanSegments::keys(ElementType::u32())));
     shapes.push_back(reversed(with(whole, ScanSegments::keys(ElementType::vec(Scalar::f32, 4)))));
     for (const std::uint32_t length : {7u, 1000u}) {
@@ -369,13 +386,15 @@ TEST(ScanLimits, SinglePassesStayInsideTheLeastLimits) {
 TEST(ScanLimits, NoTuningExceedsTheLeastLimits) {
   const DeviceTraits with_subgroups = gpu_traits().with_default_limits();
   for (const DeviceTraits& traits : {least_traits(), emulated_traits(), with_subgroups}) {
-    for (const ScanShape& shape : {flat(50'000), flat(50'000, ElementType::vec(Scalar::f32, 4)), with(flat(50'000), ScanSegments::flags()),
-                                   flat(50'000, Tally<16>::type(), Tally<16>::combine())}) {
+    for (const ScanShape& shape :
+         {flat(50'000), flat(50'000, ElementType::vec(Scalar::f32, 4)), with(flat(50'000), ScanSegments::flags()),
+          flat(50'000, Tally<16>::type(), Tally<16>::combine())}) {
       for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
         for (const std::uint32_t threads : {1u, 4u, 32u, 64u, 128u, 256u}) {
           for (const std::uint32_t loads : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 12u, 16u}) {
             SCOPED_TRACE(std::format("{} threads x {}, {}", threads, loads, shape.input.name));
-            const auto plan = plan_scan(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
+            const auto plan =
+                plan_scan(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
             if (!plan) {
               EXPECT_THAT(plan.error().message, HasSubstr("structs do not fit into atomic words"));
               continue;
@@ -419,7 +438,8 @@ TEST(ScanLimits, BindingsOfAThousandBytesGiveAlignedWindows) {
 TEST(ScanLimits, VectorOutputsAreBoundInTwoPartsThatMeet) {
   for (const std::uint64_t count : {200u, 1000u, 4096u, 100'000u}) {
     for (const std::uint64_t offset : {0u, 4u, 252u}) {
-      const Plan plan = planned(flat(count), least_traits(), fixed_tuning(), {.input_bytes = offset, .output_bytes = offset});
+      const Plan plan =
+          planned(flat(count), least_traits(), fixed_tuning(), {.input_bytes = offset, .output_bytes = offset});
       const Dispatch& dispatch = plan.dispatches.back();
       const BoundRange* units = range_of(dispatch, "output_units");
       const BoundRange* tail = range_of(dispatch, "output_tail");
@@ -434,7 +454,9 @@ TEST(ScanLimits, VectorOutputsAreBoundInTwoPartsThatMeet) {
 }
 
 TEST(ScanPlan, HasAsManyPassesAsTheSizeNeeds) {
-  const auto passes = [](std::uint64_t count, const ScanTuning& tuning) { return roles_of(planned(flat(count), least_traits(), tuning)); };
+  const auto passes = [](std::uint64_t count, const ScanTuning& tuning) {
+    return roles_of(planned(flat(count), least_traits(), tuning));
+  };
   for (const std::uint64_t count : {1u, 100u, 4096u}) EXPECT_EQ(passes(count, fixed_tuning()), "chunks") << count;
   // One tile needs no totals either.
   EXPECT_EQ(passes(8000, fixed_tuning()), "chunks");
@@ -473,11 +495,13 @@ TEST(ScanPlan, RunToRunKeepsWhatRoundsFromTheSinglePass) {
     return roles_of(planned(shape, traits));
   };
   const BinaryOperator custom = BinaryOperator::custom("f", "fn f(a: u32, b: u32) -> u32 { return a + b; }", "0u");
-  const BinaryOperator custom_floats = BinaryOperator::custom("f", "fn f(a: f32, b: f32) -> f32 { return a + b; }", "0.0");
+  const BinaryOperator custom_floats =
+      BinaryOperator::custom("f", "fn f(a: f32, b: f32) -> f32 { return a + b; }", "0.0");
   for (const ScanShape& shape :
-       {flat(1 << 20, ElementType::f32()), flat(1 << 20, ElementType::f16()), flat(1 << 20, ElementType::vec(Scalar::f32, 2)),
-        flat(1 << 20, ElementType::f32(), BinaryOperator::product()), flat(1 << 20, ElementType::f32(), custom_floats),
-        flat(1 << 20, ElementType::u32(), custom), with(flat(1 << 20, ElementType::f32()), ScanSegments::flags())}) {
+       {flat(1 << 20, ElementType::f32()), flat(1 << 20, ElementType::f16()),
+        flat(1 << 20, ElementType::vec(Scalar::f32, 2)), flat(1 << 20, ElementType::f32(), BinaryOperator::product()),
+        flat(1 << 20, ElementType::f32(), custom_floats), flat(1 << 20, ElementType::u32(), custom),
+        with(flat(1 << 20, ElementType::f32()), ScanSegments::flags())}) {
     SCOPED_TRACE(shape.input.name);
     EXPECT_EQ(roles(shape, Determinism::any), "single_pass");
     EXPECT_EQ(roles(shape, Determinism::run_to_run), "totals chunks");
@@ -487,9 +511,9 @@ TEST(ScanPlan, RunToRunKeepsWhatRoundsFromTheSinglePass) {
               "A single pass does not repeat float sums bit for bit.");
   }
   // Each of these has one right answer.
-  for (const ScanShape& shape : {flat(1 << 20), flat(1 << 20, ElementType::i64()),
-                                 flat(1 << 20, ElementType::f32(), BinaryOperator::max()),
-                                 flat(1 << 20, ElementType::f32(), BinaryOperator::argmin())}) {
+  for (const ScanShape& shape :
+       {flat(1 << 20), flat(1 << 20, ElementType::i64()), flat(1 << 20, ElementType::f32(), BinaryOperator::max()),
+        flat(1 << 20, ElementType::f32(), BinaryOperator::argmin())}) {
     EXPECT_EQ(roles(shape, Determinism::run_to_run), "single_pass") << shape.input.name;
   }
 }
@@ -501,20 +525,23 @@ TEST(ScanPlan, NamesWhatStandsInTheWayOfASinglePass) {
     EXPECT_THAT(message, ::testing::StartsWith("No single pass here: "));
     return message;
   };
-  EXPECT_THAT(obstacle(flat(10'000, MinMax::type(), MinMax::combine())), HasSubstr("structs do not fit into atomic words"));
+  EXPECT_THAT(obstacle(flat(10'000, MinMax::type(), MinMax::combine())),
+              HasSubstr("structs do not fit into atomic words"));
   EXPECT_THAT(obstacle(with(flat(10'000, ElementType::vec(Scalar::u32, 4)), ScanSegments::flags())),
               HasSubstr("an accumulator of 5 words is more than the 4 of a record"));
   EXPECT_THAT(obstacle(in_place(flat(10'000))), HasSubstr("the output is the input"));
   EXPECT_THAT(obstacle(rows(3, 10'000)), HasSubstr("rows are scanned separately"));
-  EXPECT_THAT(obstacle(flat(0xfffffffe), gpu_traits(), tiny_tuning(ScanPath::single_pass)), HasSubstr("tiles are more than 262143"));
+  EXPECT_THAT(obstacle(flat(0xfffffffe), gpu_traits(), tiny_tuning(ScanPath::single_pass)),
+              AllOf(HasSubstr("tiles"), HasSubstr("are more than 262143")));
   EXPECT_THAT(obstacle(flat(100'000), with_limits(0, 65536), tiny_tuning(ScanPath::single_pass)),
               HasSubstr("tiles is larger than a binding"));
   // Short rows are segments of one row, and four words fit.
   EXPECT_EQ(roles_of(planned(rows(3000, 10), gpu_traits(), fixed_tuning(ScanPath::single_pass))), "single_pass");
-  EXPECT_EQ(roles_of(planned(flat(10'000, ElementType::vec(Scalar::f32, 4)), gpu_traits(), fixed_tuning(ScanPath::single_pass))),
-            "single_pass");
-  EXPECT_EQ(roles_of(planned(with(flat(10'000, ElementType::u64()), ScanSegments::keys(ElementType::u32())), gpu_traits(),
+  EXPECT_EQ(roles_of(planned(flat(10'000, ElementType::vec(Scalar::f32, 4)), gpu_traits(),
                              fixed_tuning(ScanPath::single_pass))),
+            "single_pass");
+  EXPECT_EQ(roles_of(planned(with(flat(10'000, ElementType::u64()), ScanSegments::keys(ElementType::u32())),
+                             gpu_traits(), fixed_tuning(ScanPath::single_pass))),
             "single_pass");
 }
 
@@ -557,11 +584,13 @@ std::string lanes_note(const ScanShape& shape, const DeviceTraits& traits, ScanT
 TEST(ScanPlan, FallsBackWithTheDevicesFeatures) {
   const DeviceTraits gpu = gpu_traits();
   EXPECT_THAT(lanes_note(flat(9), gpu), HasSubstr("subgroup operations"));
-  EXPECT_THAT(lanes_note(flat(9, ElementType::f32(), BinaryOperator::product()), gpu), HasSubstr("subgroup operations"));
+  EXPECT_THAT(lanes_note(flat(9, ElementType::f32(), BinaryOperator::product()), gpu),
+              HasSubstr("subgroup operations"));
   // The rest of the built-ins only fold.
   EXPECT_THAT(lanes_note(flat(9, ElementType::u32(), BinaryOperator::max()), gpu), HasSubstr("subgroup shuffles"));
   EXPECT_THAT(lanes_note(flat(9, ElementType::u64()), gpu), HasSubstr("subgroup shuffles"));
-  EXPECT_THAT(lanes_note(flat(9, ElementType::u32(), BinaryOperator::custom("f", "fn f() {}", "0u")), gpu), HasSubstr("subgroup shuffles"));
+  EXPECT_THAT(lanes_note(flat(9, ElementType::u32(), BinaryOperator::custom("f", "fn f() {}", "0u")), gpu),
+              HasSubstr("subgroup shuffles"));
   EXPECT_THAT(lanes_note(with(flat(9), ScanSegments::flags()), gpu), HasSubstr("subgroup shuffles"));
   EXPECT_THAT(lanes_note(flat(9, MinMax::type(), MinMax::combine()), gpu), HasSubstr("in workgroup memory"));
 
@@ -587,12 +616,11 @@ TEST(ScanPlan, FallsBackWithTheDevicesFeatures) {
   EXPECT_THAT(lanes_note(flat(9), emulated_traits(), tiny_tuning()), HasSubstr("in workgroup memory"));
 }
 
-bool moves_vectors(const Plan& plan) {
-  return plan.dispatches.back().kernel->find_binding("output_units") != nullptr;
-}
+bool moves_vectors(const Plan& plan) { return plan.dispatches.back().kernel->find_binding("output_units") != nullptr; }
 
 TEST(ScanPlan, MovesVectorsWhereTypesAndOffsetsAllow) {
-  const auto vectors = [](const ScanShape& shape, ScanOffsets offsets = {}, const DeviceTraits& traits = least_traits()) {
+  const auto vectors = [](const ScanShape& shape, ScanOffsets offsets = {},
+                          const DeviceTraits& traits = least_traits()) {
     return moves_vectors(planned(shape, traits, std::nullopt, offsets));
   };
   EXPECT_TRUE(vectors(flat(1000)));
@@ -626,14 +654,17 @@ TEST(ScanPlan, KernelTextsDoNotDependOnTheItemCount) {
   const auto texts_of = [](const auto& shape_of, ScanTuning tuning, std::uint64_t first, const DeviceTraits& traits) {
     std::set<std::string> texts;
     for (std::uint64_t count = first; count < 0x70000000; count += count / 3 + 1) {
-      for (const Dispatch& dispatch : planned(shape_of(count), traits, tuning).dispatches) texts.insert(dispatch.kernel->text);
+      for (const Dispatch& dispatch : planned(shape_of(count), traits, tuning).dispatches)
+        texts.insert(dispatch.kernel->text);
     }
     return texts.size();
   };
   DeviceTraits traits = gpu_traits();
   traits.max_binding_bytes = std::uint64_t{1} << 33;
   const auto sum = [](std::uint64_t count) { return flat(count); };
-  const auto ordered = [](std::uint64_t count) { return flat(count, ElementType::u32(), BinaryOperator::custom("f", "fn f() {}", "e")); };
+  const auto ordered = [](std::uint64_t count) {
+    return flat(count, ElementType::u32(), BinaryOperator::custom("f", "fn f() {}", "e"));
+  };
   const auto by_keys = [](std::uint64_t count) { return with(flat(count), ScanSegments::keys(ElementType::u32())); };
   const auto by_rows = [](std::uint64_t count) { return rows(count / 10 + 1, 10); };
   for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
@@ -662,8 +693,10 @@ TEST(ScanPlan, StatesTheBytesThatItMoves) {
     const ScanShape by_keys = with(flat(count), ScanSegments::keys(ElementType::u32()));
     EXPECT_EQ(planned(by_keys, gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 12 * count);
     // A result of another size.
-    EXPECT_EQ(planned(flat(count, ElementType::f16()), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 4 * count);
-    EXPECT_EQ(planned(flat(count, ElementType::u64()), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 16 * count);
+    EXPECT_EQ(planned(flat(count, ElementType::f16()), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(),
+              4 * count);
+    EXPECT_EQ(planned(flat(count, ElementType::u64()), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(),
+              16 * count);
   }
 }
 
@@ -671,7 +704,8 @@ TEST(ScanPlan, StatesTheBytesThatItMoves) {
 TEST(ScanPlan, TakesLittleMemory) {
   for (std::uint64_t count = 10'000; count < 0xfffffffe; count += count / 2) {
     const Plan two = planned(flat(count), gpu_traits(), fixed_tuning());
-    EXPECT_LE(two.scratch_bytes, fixed_tuning().max_workgroups * 4 * ((count * 4) / gpu_traits().max_binding_bytes + 1) + 64);
+    EXPECT_LE(two.scratch_bytes,
+              fixed_tuning().max_workgroups * 4 * ((count * 4) / gpu_traits().max_binding_bytes + 1) + 64);
     EXPECT_TRUE(two.states.empty());
     const auto single = plan_scan(flat(count), gpu_traits(), fixed_tuning(ScanPath::single_pass));
     if (!single) continue;
@@ -688,7 +722,8 @@ TEST(ScanPlan, TakesLittleMemory) {
 }
 
 TEST(ScanPlan, EmptyInputsWriteOnlyTheTotal) {
-  for (const ScanShape& shape : {flat(0), rows(0, 10), rows(5, 0), with(flat(0), ScanSegments::flags()), rows(0, 100'000)}) {
+  for (const ScanShape& shape :
+       {flat(0), rows(0, 10), rows(5, 0), with(flat(0), ScanSegments::flags()), rows(0, 100'000)}) {
     const Plan plan = planned(shape);
     EXPECT_TRUE(plan.dispatches.empty());
     EXPECT_TRUE(plan.arguments.empty());
@@ -717,7 +752,9 @@ TEST(ScanPlan, AsksForTheArgumentsOfItsShape) {
   ScanShape counted = flat(0);
   counted.item_count = Count::on_device(1000);
   EXPECT_EQ(names(counted), (Names{"input", "output", "item_count"}));
-  const auto bytes = [](const ScanShape& shape, std::string_view name) { return planned(shape).find_argument(name)->size_bytes; };
+  const auto bytes = [](const ScanShape& shape, std::string_view name) {
+    return planned(shape).find_argument(name)->size_bytes;
+  };
   EXPECT_EQ(bytes(flat(1000, ElementType::f16()), "input"), 2000u);
   EXPECT_EQ(bytes(flat(1000, ElementType::f32(), BinaryOperator::argmin()), "output"), 4000u);
   EXPECT_EQ(bytes(flat(1000, ElementType::u64(), BinaryOperator::argmin()), "output"), 4000u);
@@ -781,15 +818,18 @@ TEST(ScanRefusals, TotalsAndCountsBelongToRows) {
               "A scan by flags or keys has no total; reduce by key gives one for each segment.");
   }
   ScanShape shape = rows(3, 10);
-  shape.item_count = Count::on_device(30);
-  EXPECT_EQ(refusal(shape), "With rows the count on the device is that of the rows.");
+  for (const Count& count : {Count::on_device(30), Count::on_host(30)}) {
+    shape.item_count = count;
+    EXPECT_EQ(refusal(shape), "With rows item_count stays empty: rows and their length say it.");
+  }
 }
 
 TEST(ScanRefusals, StructKeysNeedAnEquality) {
   EXPECT_EQ(refusal(with(flat(10), ScanSegments::keys(MinMax::type()))),
             "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
-  EXPECT_TRUE(plan_scan(with(flat(10), ScanSegments::keys(MinMax::type(), Equality::of("a.low == b.low"))), least_traits())
-                  .has_value());
+  EXPECT_TRUE(
+      plan_scan(with(flat(10), ScanSegments::keys(MinMax::type(), Equality::of("a.low == b.low"))), least_traits())
+          .has_value());
 }
 
 TEST(ScanRefusals, WhatIsNoElementTypeIsNamed) {
@@ -798,7 +838,9 @@ TEST(ScanRefusals, WhatIsNoElementTypeIsNamed) {
 }
 
 TEST(ScanRefusals, MoreItemsThanIndicesAreRefused) {
-  const auto refused = [](const ScanShape& shape) { return refusal(shape, least_traits(), std::nullopt, ErrorKind::unsupported); };
+  const auto refused = [](const ScanShape& shape) {
+    return refusal(shape, least_traits(), std::nullopt, ErrorKind::unsupported);
+  };
   EXPECT_THAT(refused(flat(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
   EXPECT_THAT(refused(flat(~std::uint64_t{0})), HasSubstr("18446744073709551615"));
   EXPECT_THAT(refused(rows(0x10000, 0x10000)), HasSubstr("65536 rows of 65536 items are more than"));
@@ -806,20 +848,23 @@ TEST(ScanRefusals, MoreItemsThanIndicesAreRefused) {
 }
 
 TEST(ScanRefusals, TuningsOutOfRangeAreNamed) {
-  for (const ScanTuning& tuning : {ScanTuning{.workgroup_size = 0}, ScanTuning{.workgroup_size = 96}, ScanTuning{.rows = 0},
-                                   ScanTuning{.rows = 17}, ScanTuning{.max_workgroups = 0}}) {
+  for (const ScanTuning& tuning : {ScanTuning{.workgroup_size = 0}, ScanTuning{.workgroup_size = 96},
+                                   ScanTuning{.rows = 0}, ScanTuning{.rows = 17}, ScanTuning{.max_workgroups = 0}}) {
     EXPECT_THAT(refusal(flat(10), least_traits(), tuning), HasSubstr("Tuning out of range: "));
   }
 }
 
 TEST(ScanRefusals, LimitsThatTheRequestBreaksAreNamed) {
-  const auto refused = [](const ScanShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning = std::nullopt) {
+  const auto refused = [](const ScanShape& shape, const DeviceTraits& traits,
+                          std::optional<ScanTuning> tuning = std::nullopt) {
     return refusal(shape, traits, tuning, ErrorKind::unsupported);
   };
-  EXPECT_THAT(refused(flat(100), with_limits(0, 100)), HasSubstr("A binding of 100 bytes is too small for items of 4 bytes."));
+  EXPECT_THAT(refused(flat(100), with_limits(0, 100)),
+              HasSubstr("A binding of 100 bytes is too small for items of 4 bytes."));
   EXPECT_THAT(refused(reversed(with(flat(1000), ScanSegments::flags())), with_limits(0, 1000)),
               AllOf(HasSubstr("needs its 1000 items in one binding"), HasSubstr("1000 bytes")));
-  EXPECT_THAT(refused(flat(10'000), with_limits(2, 0), tiny_tuning()), AllOf(HasSubstr("workgroups do not fit"), HasSubstr("at most 2")));
+  EXPECT_THAT(refused(flat(10'000), with_limits(2, 0), tiny_tuning()),
+              AllOf(HasSubstr("workgroups do not fit"), HasSubstr("at most 2")));
   ScanTuning wide = fixed_tuning();
   wide.workgroup_size = 512;
   wide.rows = 1;
@@ -830,19 +875,24 @@ TEST(ScanRefusals, LimitsThatTheRequestBreaksAreNamed) {
   EXPECT_THAT(refused(flat(10), traits), AllOf(HasSubstr("2 storage buffers"), HasSubstr("(1)")));
   traits = least_traits();
   traits.max_buffer_bytes = 1024;
-  EXPECT_THAT(refused(flat(10'000'000), traits, fixed_tuning()), AllOf(HasSubstr("bytes of scratch"), HasSubstr("(1024 bytes)")));
+  EXPECT_THAT(refused(flat(10'000'000), traits, fixed_tuning()),
+              AllOf(HasSubstr("bytes of scratch"), HasSubstr("(1024 bytes)")));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("inclusive sum of 1000 u32, least limits", planned(flat(1000), least_traits(), fixed_tuning()));
   ScanShape exclusive = with_total(flat(1'001'000, ElementType::f32()));
   exclusive.kind = ScanKind::exclusive;
   exclusive.init = ConstantValue::of(1.0f);
-  add("exclusive sum of 1001000 f32 with an initial value and the total, two passes, GPU", planned(exclusive, gpu_traits(), fixed_tuning()));
+  add("exclusive sum of 1001000 f32 with an initial value and the total, two passes, GPU",
+      planned(exclusive, gpu_traits(), fixed_tuning()));
   add("inclusive sum of 1001000 u32 from byte 4, single pass, GPU",
-      planned(flat(1'001'000), gpu_traits(), fixed_tuning(ScanPath::single_pass), {.input_bytes = 4, .output_bytes = 4}));
+      planned(flat(1'001'000), gpu_traits(), fixed_tuning(ScanPath::single_pass),
+              {.input_bytes = 4, .output_bytes = 4}));
   add("reverse max of 300 i32, bindings of 1000 bytes",
       planned(reversed(flat(300, ElementType::i32(), BinaryOperator::max())), with_limits(0, 1000), fixed_tuning()));
   add("affine maps in order in place, 5000, tiny tiles",
@@ -850,7 +900,8 @@ std::string golden_text() {
   ScanShape counted = with(flat(0), ScanSegments::keys(ElementType::u64()));
   counted.item_count = Count::on_device(50'000);
   add("sum of at most 50000 u32 by u64 keys, least limits", planned(counted, least_traits(), fixed_tuning()));
-  add("sum of 300 rows of 7 u64, least limits", planned(rows(300, 7, ElementType::u64()), least_traits(), fixed_tuning()));
+  add("sum of 300 rows of 7 u64, least limits",
+      planned(rows(300, 7, ElementType::u64()), least_traits(), fixed_tuning()));
   add("max of 3 rows of 100000 f16 with totals, GPU",
       planned(with_total(rows(3, 100'000, ElementType::f16(), BinaryOperator::max())), gpu_traits(), fixed_tuning()));
   add("total of nothing", planned(with_total(flat(0)), least_traits(), fixed_tuning()));

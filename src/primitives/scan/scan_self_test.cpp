@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The self-test of look-back: what a device gets wrong must be found before a caller meets it. Every answer is checked in
-// full; sizes are those at which faults of drivers were seen: one, two, three, forty and seventy tiles.
+// The self-test of look-back: what a device gets wrong must be found before a caller meets it. Every answer is checked
+// in full; sizes are those at which faults of drivers were seen: one, two, three, forty and seventy tiles.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -94,9 +94,10 @@ class SelfTest {
                  [](std::uint32_t x) { return x % 3 != 1; });
     const auto words = answer(
         [&](WGPUCommandEncoder encoder) {
-          return record_select(context_, encoder, shape,
-                               {.input = buffers_.input.get(), .output = buffers_.output.get(), .count = buffers_.small.get()},
-                               tuning());
+          return record_select(
+              context_, encoder, shape,
+              {.input = buffers_.input.get(), .output = buffers_.output.get(), .count = buffers_.small.get()},
+              tuning());
         },
         static_cast<std::uint32_t>(wanted.size()));
     if (!words) return std::unexpected(words.error());
@@ -125,8 +126,9 @@ Status run_self_test(Context& context) {
     item = state >> 7;
   }
   Buffers buffers;
-  for (const auto& [buffer, bytes] :
-       {std::pair{&buffers.input, items.size() * 4}, {&buffers.output, items.size() * 4}, {&buffers.small, std::size_t{16}}}) {
+  for (const auto& [buffer, bytes] : {std::pair{&buffers.input, items.size() * 4},
+                                      {&buffers.output, items.size() * 4},
+                                      {&buffers.small, std::size_t{16}}}) {
     auto raw = context.create_buffer(bytes, "self-test");
     if (!raw) return std::unexpected(raw.error());
     *buffer = BufferHandle(*raw);

@@ -19,12 +19,11 @@ std::string to_string(ScanPath path) {
 }
 
 std::string to_string(const ScanTuning& tuning) {
-  return std::format(
-      "{} threads x {} {}{}, path {}{}, at most {} workgroups, one workgroup up to {} items, {} polls",
-      tuning.workgroup_size, tuning.rows, tuning.use_vectors ? "vectors" : "items",
-      tuning.use_subgroups ? "" : ", no subgroups", to_string(tuning.path), tuning.in_order ? " in order" : "",
-      tuning.max_workgroups,
-      tuning.one_workgroup_items, tuning.poll_rounds);
+  return std::format("{} threads x {} {}{}, path {}{}, at most {} workgroups, one workgroup up to {} items, {} polls",
+                     tuning.workgroup_size, tuning.rows, tuning.use_vectors ? "vectors" : "items",
+                     tuning.use_subgroups ? "" : ", no subgroups", to_string(tuning.path),
+                     tuning.in_order ? " in order" : "", tuning.max_workgroups, tuning.one_workgroup_items,
+                     tuning.poll_rounds);
 }
 
 ScanTuning select_scan_tuning(std::uint32_t item_bytes, std::uint64_t item_count, const DeviceTraits& traits) {

@@ -10,15 +10,19 @@ namespace upsweep {
 
 Status record_select(Context& context, RecordTarget target, const SelectShape& shape, const SelectBuffers& buffers,
                      std::optional<ScanTuning> tuning) {
-  const std::uint64_t hash = hash_number(shape.item_count.max, hash_bytes(shape.predicate.expression, hash_bytes("select")));
-  const std::array arguments{Argument{"input", buffers.input},           Argument{"output", buffers.output},
-                             Argument{"count", buffers.count},           Argument{"indices", buffers.indices},
-                             Argument{"flags", buffers.flags},           Argument{"item_count", buffers.item_count},
+  const std::uint64_t hash =
+      hash_number(shape.item_count.max, hash_bytes(shape.predicate.expression, hash_bytes("select")));
+  const std::array arguments{Argument{"input", buffers.input},
+                             Argument{"output", buffers.output},
+                             Argument{"count", buffers.count},
+                             Argument{"indices", buffers.indices},
+                             Argument{"flags", buffers.flags},
+                             Argument{"item_count", buffers.item_count},
                              Argument{"dispatch_arguments", buffers.dispatch_arguments}};
-  return record_planned(context, target, shape, hash,
-                        tuning ? *tuning
-                               : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-                        plan_select, buffers.input, buffers.output, arguments);
+  return record_planned(
+      context, target, shape, hash,
+      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
+      plan_select, buffers.input, buffers.output, arguments);
 }
 
 }  // namespace upsweep

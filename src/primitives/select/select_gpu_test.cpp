@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(, SelectGpu, all_profiles, profile_name);
 TEST_P(SelectGpu, ItemsThatPassKeepTheirOrderAtEverySizeAroundAThreshold) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
-  const std::uint32_t most = affordable(66'000);
+  const std::uint32_t most = affordable(20'000);
   const auto words = random_items<std::uint32_t>(most, seed);
   const SelectShape shape{.input = ElementType::u32(), .predicate = Predicate::of("x % 3u == 0u")};
   for (const ScanTuning& tuning : some_paths()) {

@@ -35,12 +35,20 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
   program.written_bytes = (shape.write_items ? stride : 0) + (shape.write_indices ? 4 : 0);
-  program.bindings = {
-      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+  program.bindings = {{.variable = "input",
+                       .slot = slots.input,
+                       .stride_bytes = stride,
+                       .first_field = "input_first",
+                       .per_item = true},
+                      {.variable = "input_units",
+                       .slot = slots.input,
+                       .stride_bytes = stride,
+                       .first_field = "input_first",
+                       .per_item = true},
+                      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
   if (shape.write_items) {
-    program.bindings.push_back({.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"});
+    program.bindings.push_back(
+        {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"});
   }
   if (shape.write_indices) {
     program.bindings.push_back({.variable = "indices", .slot = slots.indices, .first_field = "indices_first"});
@@ -49,8 +57,11 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
     const std::uint32_t entry = *shape.predicate.flags == FlagFormat::words   ? 1
                                 : *shape.predicate.flags == FlagFormat::bytes ? 4
                                                                               : 32;
-    program.bindings.push_back({.variable = "flags", .slot = slots.flags, .first_field = "flags_first",
-                                .per_item = true, .items_per_entry = entry});
+    program.bindings.push_back({.variable = "flags",
+                                .slot = slots.flags,
+                                .first_field = "flags_first",
+                                .per_item = true,
+                                .items_per_entry = entry});
   }
   if (shape.dispatch_threads) {
     program.bindings.push_back({.variable = "dispatch_grid", .slot = slots.grid, .first_field = "grid_first"});
@@ -63,17 +74,18 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
     std::string mask;
     for (std::uint32_t k = 0; k < items.unit_items; ++k) {
       const std::string index = std::format("item_index(unit * UNIT_ITEMS + {}u, range)", k);
-      const std::string test = shape.predicate.flags
-                                   ? std::format("is_flagged({} - params.index_base + params.flag_base)", index)
-                                   : std::format("item_passes(item_value({}), {})", items.item("loaded.items", k), index);
+      const std::string test =
+          shape.predicate.flags ? std::format("is_flagged({} - params.index_base + params.flag_base)", index)
+                                : std::format("item_passes(item_value({}), {})", items.item("loaded.items", k), index);
       mask += std::format("{}select(0u, {}u, {})", k == 0 ? "" : " | ", 1u << k, test);
     }
     if (shape.predicate.flags) {
       text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
              flag_function("is_flagged", *shape.predicate.flags, "flags", "flags_first");
     } else {
-      builder.generated("predicate expression", std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
-                                                            shape.predicate.expression));
+      builder.generated(
+          "predicate expression",
+          std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.predicate.expression));
     }
     text += std::format("fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {{\n  return {};\n}}\n", mask);
     add_marked_units(builder, items, text, false, true);
@@ -100,12 +112,15 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
   if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   if (shape.predicate.flags && !shape.predicate.expression.empty()) {
     return refuse("A predicate is an expression or flags, not both.");
   }
-  if (!shape.predicate.flags && shape.predicate.expression.empty()) return refuse("A selection needs a predicate or flags.");
-  if (shape.dispatch_threads && *shape.dispatch_threads == 0) return refuse("A workgroup of 0 threads cannot be dispatched.");
+  if (!shape.predicate.flags && shape.predicate.expression.empty())
+    return refuse("A selection needs a predicate or flags.");
+  if (shape.dispatch_threads && *shape.dispatch_threads == 0)
+    return refuse("A workgroup of 0 threads cannot be dispatched.");
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
   PlanBuilder plan("select", traits);
   plan.note(std::format("selection of {} items by {}", shape.input.name,
@@ -121,14 +136,15 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
   slots.count = plan.argument("count", 4, 4, true);
   if (shape.item_count.read_on_device) slots.item_count = plan.argument("item_count", 4, 4);
   if (shape.dispatch_threads) slots.grid = plan.argument("dispatch_arguments", 12, 4, true);
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = slots.item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = slots.item_count};
   const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
-                      return make_program(shape, slots, traits, fitted, with_vectors);
-                    },
-                    vectors, extent, traits, chosen, offsets, true);
+  return plan_tiles(
+      std::move(plan),
+      [&](bool with_vectors, const ScanTuning& fitted) {
+        return make_program(shape, slots, traits, fitted, with_vectors);
+      },
+      vectors, extent, traits, chosen, offsets, true);
 }
 
 }  // namespace upsweep

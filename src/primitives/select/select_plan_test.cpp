@@ -16,7 +16,8 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-SelectShape selection(std::uint64_t count, ElementType input = ElementType::u32(), Predicate predicate = Predicate::of("i % 2u == 0u")) {
+SelectShape selection(std::uint64_t count, ElementType input = ElementType::u32(),
+                      Predicate predicate = Predicate::of("i % 2u == 0u")) {
   return {.item_count = Count::on_host(count), .input = std::move(input), .predicate = std::move(predicate)};
 }
 
@@ -43,9 +44,11 @@ std::string refusal(const SelectShape& shape, const DeviceTraits& traits = least
 }
 
 TEST(SelectWalk, EveryItemIsLookedAtByOnePass) {
-  for (const auto& [traits, tuning] :
-       {std::pair{least_traits(), fixed_tuning()}, {gpu_traits(), fixed_tuning(ScanPath::single_pass)},
-        {least_traits(), tiny_tuning()}, {least_traits(), tiny_tuning(ScanPath::single_pass)}, {with_limits(3, 0), tiny_tuning()}}) {
+  for (const auto& [traits, tuning] : {std::pair{least_traits(), fixed_tuning()},
+                                       {gpu_traits(), fixed_tuning(ScanPath::single_pass)},
+                                       {least_traits(), tiny_tuning()},
+                                       {least_traits(), tiny_tuning(ScanPath::single_pass)},
+                                       {with_limits(3, 0), tiny_tuning()}}) {
     for (const ElementType& type : {ElementType::u32(), ElementType::f16(), ElementType::u64(), Tally<3>::type()}) {
       for (const std::uint64_t count : {1u, 3u, 4u, 8u, 9u, 31u, 33u, 255u, 4096u, 4097u, 8192u, 8193u, 65537u}) {
         for (const std::uint64_t first : {0u, 5u}) {
@@ -94,10 +97,12 @@ TEST(SelectLimits, NoPlanExceedsTheLeastLimits) {
           for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
             for (const std::uint32_t threads : {4u, 64u, 256u}) {
               for (const std::uint32_t loads : {1u, 2u, 5u, 8u, 9u, 16u}) {
-                SCOPED_TRACE(std::format("{}, items {}, indices {}, {} threads x {}", type.name, items, indices, threads, loads));
+                SCOPED_TRACE(std::format("{}, items {}, indices {}, {} threads x {}", type.name, items, indices,
+                                         threads, loads));
                 SelectShape shape = with_outputs(selection(0, type, predicate), items, indices, 256);
                 shape.item_count = Count::on_device(20'000);
-                const Plan plan = planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
+                const Plan plan =
+                    planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads});
                 expect_limits(plan, traits);
                 if (HasFailure()) return;
               }
@@ -122,15 +127,19 @@ TEST(SelectPlan, TakesTheSinglePassByItselfOnlyAfterTheSelfTest) {
 TEST(SelectPlan, EachProfileChangesThePlan) {
   const Plan full = planned(selection(100'000), gpu_traits(), fixed_tuning());
   EXPECT_TRUE(full.dispatches[0].kernel->needs_subgroups);
-  EXPECT_FALSE(planned(selection(100'000), gpu_traits().without_subgroups(), fixed_tuning()).dispatches[0].kernel->needs_subgroups);
+  EXPECT_FALSE(planned(selection(100'000), gpu_traits().without_subgroups(), fixed_tuning())
+                   .dispatches[0]
+                   .kernel->needs_subgroups);
   EXPECT_THAT(planned(selection(100'000), emulated_traits(), fixed_tuning()).notes, Contains("emulated subgroups"));
   EXPECT_EQ(planned(selection(1000), gpu_traits(), tiny_tuning()).dispatches[0].grid.x, 32u);
   // minimum_limits: the grid of the next dispatch is folded to the device's own limit.
   DeviceTraits wide = gpu_traits();
   wide.max_workgroups_per_dimension = 1u << 20;
   const SelectShape shape = with_outputs(selection(1000), true, false, 64);
-  EXPECT_THAT(planned(shape, wide).dispatches.back().kernel->text, HasSubstr("dispatch_arguments(workgroups, 1048576u)"));
-  EXPECT_THAT(planned(shape, wide.with_default_limits()).dispatches.back().kernel->text, HasSubstr("dispatch_arguments(workgroups, 65535u)"));
+  EXPECT_THAT(planned(shape, wide).dispatches.back().kernel->text,
+              HasSubstr("dispatch_arguments(workgroups, 1048576u)"));
+  EXPECT_THAT(planned(shape, wide.with_default_limits()).dispatches.back().kernel->text,
+              HasSubstr("dispatch_arguments(workgroups, 65535u)"));
 }
 
 TEST(SelectPlan, KernelTextsDoNotDependOnTheItemCount) {
@@ -147,7 +156,9 @@ TEST(SelectPlan, KernelTextsDoNotDependOnTheItemCount) {
 
 TEST(SelectPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
-  const auto moved = [](const SelectShape& shape, ScanPath path) { return planned(shape, gpu_traits(), fixed_tuning(path)).bytes_moved(); };
+  const auto moved = [](const SelectShape& shape, ScanPath path) {
+    return planned(shape, gpu_traits(), fixed_tuning(path)).bytes_moved();
+  };
   // At most: all items pass.
   EXPECT_EQ(moved(selection(count), ScanPath::single_pass), 8 * count);
   EXPECT_EQ(moved(with_outputs(selection(count), true, true), ScanPath::single_pass), 12 * count);
@@ -175,7 +186,8 @@ TEST(SelectPlan, AsksForTheArgumentsOfItsShape) {
   using Names = std::set<std::string>;
   EXPECT_EQ(names(selection(100)), (Names{"input", "output", "count"}));
   EXPECT_EQ(names(with_outputs(selection(100), false, true)), (Names{"input", "indices", "count"}));
-  EXPECT_EQ(names(selection(100, ElementType::u32(), Predicate::flagged())), (Names{"input", "output", "count", "flags"}));
+  EXPECT_EQ(names(selection(100, ElementType::u32(), Predicate::flagged())),
+            (Names{"input", "output", "count", "flags"}));
   SelectShape shape = with_outputs(selection(0), true, false, 32);
   shape.item_count = Count::on_device(100);
   EXPECT_EQ(names(shape), (Names{"input", "output", "count", "item_count", "dispatch_arguments"}));
@@ -190,7 +202,8 @@ TEST(SelectRefusals, RequestsThatMakeNoSenseAreRefused) {
 }
 
 TEST(SelectRefusals, LimitsThatTheRequestBreaksAreNamed) {
-  const auto refused = [](const SelectShape& shape, const DeviceTraits& traits = least_traits(), std::optional<ScanTuning> tuning = {}) {
+  const auto refused = [](const SelectShape& shape, const DeviceTraits& traits = least_traits(),
+                          std::optional<ScanTuning> tuning = {}) {
     return refusal(shape, traits, tuning, ErrorKind::unsupported);
   };
   EXPECT_THAT(refused(selection(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
@@ -202,14 +215,18 @@ TEST(SelectRefusals, LimitsThatTheRequestBreaksAreNamed) {
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("1000 u32, least limits", planned(selection(1000), least_traits(), fixed_tuning()));
   add("1001000 f32 and their indices, single pass, GPU",
-      planned(with_outputs(selection(1'001'000, ElementType::f32(), Predicate::of("x > 0.5")), true, true), gpu_traits(),
-              fixed_tuning(ScanPath::single_pass)));
-  SelectShape counted = with_outputs(selection(0, ElementType::u64(), Predicate::flagged(FlagFormat::bits)), true, false, 64);
+      planned(with_outputs(selection(1'001'000, ElementType::f32(), Predicate::of("x > 0.5")), true, true),
+              gpu_traits(), fixed_tuning(ScanPath::single_pass)));
+  SelectShape counted =
+      with_outputs(selection(0, ElementType::u64(), Predicate::flagged(FlagFormat::bits)), true, false, 64);
   counted.item_count = Count::on_device(50'000);
-  add("at most 50000 u64 by flags in bits, arguments of the next dispatch, two passes", planned(counted, least_traits(), fixed_tuning()));
+  add("at most 50000 u64 by flags in bits, arguments of the next dispatch, two passes",
+      planned(counted, least_traits(), fixed_tuning()));
   add("nothing", planned(selection(0), least_traits(), fixed_tuning()));
   return text;
 }

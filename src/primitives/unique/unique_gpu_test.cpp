@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(, UniqueGpu, all_profiles, profile_name);
 TEST_P(UniqueGpu, FirstItemsOfRunsStayAtEverySizeAroundAThreshold) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
-  const std::uint32_t most = affordable(66'000);
+  const std::uint32_t most = affordable(20'000);
   const auto words = reference::random_runs<std::uint32_t>({0, 1, 0x80000000, 0xffffffff}, most, 5, random);
   for (const ScanTuning& tuning : some_paths()) {
     for (const std::uint32_t count : scan_sizes(tuning, most)) {

@@ -34,8 +34,16 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
   program.item_bytes = stride;
   program.written_bytes = stride + (shape.write_indices ? 4 : 0);
   program.bindings = {
-      {.variable = "input", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
-      {.variable = "input_units", .slot = slots.input, .stride_bytes = stride, .first_field = "input_first", .per_item = true},
+      {.variable = "input",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
+      {.variable = "input_units",
+       .slot = slots.input,
+       .stride_bytes = stride,
+       .first_field = "input_first",
+       .per_item = true},
       {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"},
       {.variable = "indices", .slot = slots.indices, .first_field = "indices_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
@@ -46,8 +54,8 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
     add_marked_units(builder, items, head_mask_text(items), true, true);
     return {};
   };
-  const SelectSink sink =
-      choose_select_sink(items, true, shape.write_indices, tuning, traits, scan_workgroup_bytes(program.accumulator, tuning, traits));
+  const SelectSink sink = choose_select_sink(items, true, shape.write_indices, tuning, traits,
+                                             scan_workgroup_bytes(program.accumulator, tuning, traits));
   program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, "sum", 0, traits); };
@@ -65,7 +73,8 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
     return refuse(std::format("\"{}\" is no element type.", shape.input.name));
   }
-  if (count > most_items) return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (count > most_items)
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
@@ -81,14 +90,15 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   slots.count = plan.argument("count", 4, 4, true);
   SlotId item_count;
   if (shape.item_count.read_on_device) item_count = plan.argument("item_count", 4, 4);
-  const TileExtent extent{.row_length = count,
-                          .length_on_device = shape.item_count.read_on_device,
-                          .item_count = item_count};
+  const TileExtent extent{
+      .row_length = count, .length_on_device = shape.item_count.read_on_device, .item_count = item_count};
   const bool vectors = chosen.use_vectors && unit_items_of(shape.input) > 1 && count * stride >= 64;
-  return plan_tiles(std::move(plan), [&](bool with_vectors, const ScanTuning& fitted) {
-                      return make_program(shape, slots, traits, fitted, with_vectors);
-                    },
-                    vectors, extent, traits, chosen, offsets, true);
+  return plan_tiles(
+      std::move(plan),
+      [&](bool with_vectors, const ScanTuning& fitted) {
+        return make_program(shape, slots, traits, fitted, with_vectors);
+      },
+      vectors, extent, traits, chosen, offsets, true);
 }
 
 }  // namespace upsweep

@@ -46,8 +46,9 @@ UniqueShape with_indices(UniqueShape shape) {
 }
 
 TEST(UniqueWalk, EveryItemIsLookedAtByOnePass) {
-  for (const auto& [traits, tuning] :
-       {std::pair{least_traits(), fixed_tuning()}, {gpu_traits(), fixed_tuning(ScanPath::single_pass)}, {least_traits(), tiny_tuning()}}) {
+  for (const auto& [traits, tuning] : {std::pair{least_traits(), fixed_tuning()},
+                                       {gpu_traits(), fixed_tuning(ScanPath::single_pass)},
+                                       {least_traits(), tiny_tuning()}}) {
     for (const ElementType& type : {ElementType::u32(), ElementType::f16(), ElementType::vec(Scalar::i32, 2)}) {
       for (const std::uint64_t count : {1u, 4u, 9u, 33u, 4096u, 4097u, 8193u, 65537u}) {
         SCOPED_TRACE(std::format("{} x {}", count, type.name));
@@ -79,7 +80,8 @@ TEST(UniqueLimits, NoTuningExceedsTheLeastLimits) {
             SCOPED_TRACE(std::format("{}, {} threads x {}", type.name, threads, loads));
             UniqueShape shape = with_indices(unique(0, type));
             shape.item_count = Count::on_device(20'000);
-            expect_limits(planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads}), traits);
+            expect_limits(planned(shape, traits, ScanTuning{.path = path, .workgroup_size = threads, .rows = loads}),
+                          traits);
             if (HasFailure()) return;
           }
         }
@@ -98,7 +100,8 @@ TEST(UniquePlan, TakesTheSinglePassByItselfOnlyAfterTheSelfTest) {
 TEST(UniquePlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
   EXPECT_EQ(planned(unique(count), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 8 * count);
-  EXPECT_EQ(planned(with_indices(unique(count)), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 12 * count);
+  EXPECT_EQ(planned(with_indices(unique(count)), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(),
+            12 * count);
 }
 
 TEST(UniquePlan, AsksForTheArgumentsOfItsShape) {
@@ -110,18 +113,23 @@ TEST(UniquePlan, AsksForTheArgumentsOfItsShape) {
 }
 
 TEST(UniqueRefusals, RequestsAndLimitsAreNamed) {
-  EXPECT_EQ(refusal(unique(10, MinMax::type())), "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
+  EXPECT_EQ(refusal(unique(10, MinMax::type())),
+            "Items of the struct MinMax need an equality: a WGSL expression of a and b.");
   UniqueShape shape = unique(10, MinMax::type());
   shape.equality = Equality::of("a.low == b.low");
   EXPECT_TRUE(plan_unique(shape, least_traits()).has_value());
-  const auto refused = [](const UniqueShape& wanted) { return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported); };
+  const auto refused = [](const UniqueShape& wanted) {
+    return refusal(wanted, least_traits(), std::nullopt, ErrorKind::unsupported);
+  };
   EXPECT_THAT(refused(unique(0xffffffff)), AllOf(HasSubstr("4294967295 items"), HasSubstr("4294967294")));
   EXPECT_THAT(refused(unique(40'000'000)), AllOf(HasSubstr("output of 160000000 bytes"), HasSubstr("134217728 bytes")));
 }
 
 std::string golden_text() {
   std::string text;
-  const auto add = [&](std::string_view title, const Plan& plan) { text += std::format("=== {}\n{}\n", title, to_string(plan)); };
+  const auto add = [&](std::string_view title, const Plan& plan) {
+    text += std::format("=== {}\n{}\n", title, to_string(plan));
+  };
   add("100000 u32, least limits", planned(unique(100'000), least_traits(), fixed_tuning()));
   add("1001000 f32 with indices, single pass, GPU",
       planned(with_indices(unique(1'001'000, ElementType::f32())), gpu_traits(), fixed_tuning(ScanPath::single_pass)));
