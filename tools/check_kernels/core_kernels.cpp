@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that no planner names: the probes and checks of Context, and shared parts that no primitive uses yet.
+// Kernels that no planner names: the probes and checks of Context.
 #include <format>
 #include <utility>
 
@@ -50,23 +50,6 @@ void add_checks(KernelSink& sink, const ElementType& type, const BinaryOperator&
   add_built(sink, std::format("check of operator {} on {}", to_string(op), type.name), std::move(check));
 }
 
-// Kernels of compacting primitives will compute their own dispatches with it.
-void add_dispatch_arguments(KernelSink& sink) {
-  KernelBuilder builder("dispatch_arguments");
-  builder.workgroup(1, 0).part("thread.wgsl").part("entry.plain.wgsl").part("dispatch_arguments.wgsl");
-  builder.generated("kernel",
-                    "struct Params {\n"
-                    "  workgroup_count: u32,\n"
-                    "  limit: u32,\n"
-                    "}\n"
-                    "@group(0) @binding(0) var<uniform> params: Params;\n"
-                    "@group(0) @binding(1) var<storage, read_write> output: array<vec3u>;\n"
-                    "fn run(workgroup: Workgroup, thread: Thread) {\n"
-                    "  output[0] = dispatch_arguments(params.workgroup_count, params.limit);\n"
-                    "}\n");
-  add_built(sink, "arguments of an indirect dispatch", std::move(builder));
-}
-
 }  // namespace
 
 void add_core_kernels(KernelSink& sink) {
@@ -76,7 +59,6 @@ void add_core_kernels(KernelSink& sink) {
     add_checks(sink, type, BinaryOperator::sum());
     add_checks(sink, type, BinaryOperator::max());
   }
-  add_dispatch_arguments(sink);
 }
 
 }  // namespace upsweep

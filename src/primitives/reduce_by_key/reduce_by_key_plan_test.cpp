@@ -64,8 +64,10 @@ TEST(ReduceByKeyWalk, EveryItemIsFoldedByOnePass) {
 
 TEST(ReduceByKeyWalk, AWindowSeesTheKeyBeforeIt) {
   const DeviceTraits traits = with_limits(0, 4096);
-  const Plan plan = planned(by_key(1024), traits, fixed_tuning(), {.input_bytes = 4, .output_bytes = 4});
-  EXPECT_EQ(roles_of(plan), "chunks chunks");
+  ReduceByKeyShape shape = by_key(0);
+  shape.item_count = Count::on_device(1024);
+  const Plan plan = planned(shape, traits, tiny_tuning(), {.input_bytes = 4, .output_bytes = 4});
+  EXPECT_EQ(roles_of(plan), "totals chunks totals chunks");
   expect_walk(plan, {.row_length = 1024, .offset_bytes = 4, .halo = 1}, traits);
   expect_limits(plan, traits);
 }

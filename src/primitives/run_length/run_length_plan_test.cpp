@@ -70,9 +70,10 @@ TEST(RunLengthWalk, EveryItemIsLookedAtByOnePass) {
 TEST(RunLengthWalk, AWindowSeesTheItemsBeforeIt) {
   const DeviceTraits traits = with_limits(0, 4096);
   for (const bool only_repeated : {false, true}) {
-    const Plan plan =
-        planned(with_outputs(runs(1024), true, true, true, only_repeated), traits, fixed_tuning(), {.input_bytes = 4});
-    EXPECT_EQ(roles_of(plan), "chunks chunks");
+    RunLengthShape shape = with_outputs(runs(0), true, true, true, only_repeated);
+    shape.item_count = Count::on_device(1024);
+    const Plan plan = planned(shape, traits, tiny_tuning(), {.input_bytes = 4});
+    EXPECT_EQ(roles_of(plan), "totals chunks totals chunks");
     expect_walk(plan, {.row_length = 1024, .offset_bytes = 4, .halo = only_repeated ? 2u : 1u}, traits);
     expect_limits(plan, traits);
   }

@@ -1273,6 +1273,36 @@ TEST_P(ScanInjectedGpu, BindingsOfAThousandBytesAreScannedWindowByWindow) {
   }
   traits.max_binding_bytes = 1024;
   context().override_traits(traits);
+  // Counts on the device that end before, in and after a window.
+  const std::vector<std::uint32_t> most(words.begin(), words.begin() + 1000);
+  for (const bool is_reversed : {false, true}) {
+    for (const std::uint32_t count : {0u, 1u, 192u, 193u, 700u, 1000u, 0xffffffffu}) {
+      SCOPED_TRACE(std::format("{} of 1000 on the device{}", count, is_reversed ? ", reverse" : ""));
+      auto expected = unwritten<std::uint32_t>(most.size());
+      const auto used = std::span(most).first(std::min<std::size_t>(count, most.size()));
+      std::ranges::copy(
+          reference::scan_to_items<std::uint32_t>(OperatorKind::sum, used, {.is_reversed = is_reversed}),
+          expected.begin());
+      const auto scanned =
+          scan<std::uint32_t>(most, {.input = ElementType::u32(), .reverse = is_reversed, .write_total = true},
+                              {.path = path, .output_item = 1, .count = count});
+      expect_items(scanned.items, expected);
+      EXPECT_EQ(scanned.totals[0], std::accumulate(used.begin(), used.end(), 0u));
+    }
+  }
+  for (const std::uint32_t rows : {0u, 1u, 3u, 5u, 9u}) {
+    SCOPED_TRACE(std::format("{} rows of 5 on the device", rows));
+    const std::size_t used = std::min<std::size_t>(rows, 5) * 200;
+    auto expected = unwritten<std::uint32_t>(most.size());
+    std::ranges::copy(reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(most).first(used),
+                                                              {.heads = reference::row_heads(used, 200)}),
+                      expected.begin());
+    expect_items(scan<std::uint32_t>(
+                     most, {.input = ElementType::u32(), .segments = ScanSegments::rows(Count::on_host(5), 200)},
+                     {.path = path, .count = rows})
+                     .items,
+                 expected);
+  }
   for (const auto& [row_count, row_length] : {std::pair{1u, 1500u}, {5u, 300u}, {80u, 7u}}) {
     SCOPED_TRACE(std::format("{} rows of {}", row_count, row_length));
     const std::vector<std::uint32_t> items(words.begin(), words.begin() + row_count * row_length);

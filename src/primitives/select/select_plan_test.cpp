@@ -211,6 +211,13 @@ TEST(SelectRefusals, LimitsThatTheRequestBreaksAreNamed) {
   EXPECT_THAT(refused(selection(40'000'000)),
               AllOf(HasSubstr("output of 160000000 bytes"), HasSubstr("limit of one binding (134217728 bytes)")));
   EXPECT_THAT(refused(selection(10, ElementType::f16()), DeviceTraits::webgpu_minimum()), HasSubstr("shader-f16"));
+  // All that a selection can have fits into eight buffers, but not with a count to carry from window to window.
+  SelectShape all = with_outputs(selection(0, ElementType::u32(), Predicate::flagged()), true, true, 64);
+  all.item_count = Count::on_device(1024);
+  expect_limits(planned(all, with_limits(0, 4096), tiny_tuning()), with_limits(0, 4096));
+  const auto late = plan_select(all, with_limits(0, 4096), tiny_tuning(), {.input_bytes = 4});
+  ASSERT_FALSE(late.has_value());
+  EXPECT_THAT(late.error().message, HasSubstr("9 storage buffers are more than the device's limit (8)"));
 }
 
 std::string golden_text() {

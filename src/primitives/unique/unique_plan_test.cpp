@@ -64,8 +64,10 @@ TEST(UniqueWalk, EveryItemIsLookedAtByOnePass) {
 // The output must fit into one binding, so windows come only from an input that fills one and begins late.
 TEST(UniqueWalk, AWindowSeesTheItemBeforeIt) {
   const DeviceTraits traits = with_limits(0, 4096);
-  const Plan plan = planned(with_indices(unique(1024)), traits, fixed_tuning(), {.input_bytes = 4});
-  EXPECT_EQ(roles_of(plan), "chunks chunks");
+  UniqueShape shape = with_indices(unique(0));
+  shape.item_count = Count::on_device(1024);
+  const Plan plan = planned(shape, traits, tiny_tuning(), {.input_bytes = 4});
+  EXPECT_EQ(roles_of(plan), "totals chunks totals chunks");
   expect_walk(plan, {.row_length = 1024, .offset_bytes = 4, .halo = 1}, traits);
   expect_limits(plan, traits);
 }
