@@ -3,7 +3,7 @@
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS
 // Parts give     tile_index (grid), row_range (tile_range.*), row_length, row_count (tile_extent.*), load_tile,
 //                tile_rows (generated), total_tile, scan_tile (tile_scan.*), fold_chunks (tile_before.*), initial
-//                (tile_initial.*), store_tile (generated or tile_compact.*), store_total (tile_total.*), start_sink
+//                (tile_initial.*), store_tile (generated or of the primitive), store_total (tile_total.*), start_sink
 
 var<workgroup> shared_extent: vec2u;
 

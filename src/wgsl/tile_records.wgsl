@@ -13,7 +13,7 @@
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
 // Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
 //                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), store_tile (generated or
-//                tile_compact.*), store_total (tile_total.*), publish, read_record, tile_of_ticket (generated)
+//                of the primitive), store_total (tile_total.*), publish, read_record, tile_of_ticket (generated)
 @group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
 
 const TICKET_BITS = 18u;  // and 14 for the run
