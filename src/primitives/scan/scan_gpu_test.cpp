@@ -1280,9 +1280,8 @@ TEST_P(ScanInjectedGpu, BindingsOfAThousandBytesAreScannedWindowByWindow) {
       SCOPED_TRACE(std::format("{} of 1000 on the device{}", count, is_reversed ? ", reverse" : ""));
       auto expected = unwritten<std::uint32_t>(most.size());
       const auto used = std::span(most).first(std::min<std::size_t>(count, most.size()));
-      std::ranges::copy(
-          reference::scan_to_items<std::uint32_t>(OperatorKind::sum, used, {.is_reversed = is_reversed}),
-          expected.begin());
+      std::ranges::copy(reference::scan_to_items<std::uint32_t>(OperatorKind::sum, used, {.is_reversed = is_reversed}),
+                        expected.begin());
       const auto scanned =
           scan<std::uint32_t>(most, {.input = ElementType::u32(), .reverse = is_reversed, .write_total = true},
                               {.path = path, .output_item = 1, .count = count});
@@ -1297,11 +1296,11 @@ TEST_P(ScanInjectedGpu, BindingsOfAThousandBytesAreScannedWindowByWindow) {
     std::ranges::copy(reference::scan_to_items<std::uint32_t>(OperatorKind::sum, std::span(most).first(used),
                                                               {.heads = reference::row_heads(used, 200)}),
                       expected.begin());
-    expect_items(scan<std::uint32_t>(
-                     most, {.input = ElementType::u32(), .segments = ScanSegments::rows(Count::on_host(5), 200)},
-                     {.path = path, .count = rows})
-                     .items,
-                 expected);
+    expect_items(
+        scan<std::uint32_t>(most, {.input = ElementType::u32(), .segments = ScanSegments::rows(Count::on_host(5), 200)},
+                            {.path = path, .count = rows})
+            .items,
+        expected);
   }
   for (const auto& [row_count, row_length] : {std::pair{1u, 1500u}, {5u, 300u}, {80u, 7u}}) {
     SCOPED_TRACE(std::format("{} rows of {}", row_count, row_length));
