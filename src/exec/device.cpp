@@ -203,7 +203,7 @@ Result<std::unique_ptr<Context>> probed(std::unique_ptr<Context> context) {
   if (context->impl().options.probe && context->impl().waiter.can_wait()) {
     if (const Status ok = run_probe(*context); !ok) return with_context(ok.error(), "probing the device");
   }
-  Context::Impl& impl = context->impl();
+  const Context::Impl& impl = context->impl();
   if (impl.options.probe && impl.options.self_test && impl.waiter.can_wait() && !impl.traits.is_cpu) {
     if (const Status ok = run_self_test(*context); !ok) return with_context(ok.error(), "testing the device");
   }

@@ -231,6 +231,7 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
       list(rows, [](std::uint32_t k) { return std::format("unit_total(tile.u{0}, unit + {0}u * step, range)", k); }));
   if (program.accumulator.commutative) {
     std::vector<std::string> terms;
+    terms.reserve(rows);
     for (std::uint32_t k = 0; k < rows; ++k) terms.push_back(std::format("rows.r{}", k));
     text +=
         std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", combine_tree(std::move(terms)));
@@ -611,7 +612,8 @@ class TilePlanner {
     const bool vectors = use_vectors_ && (!main_.vector_output || tail_offset(main_, window));
     const TileProgram program = vectors ? main_ : make_(false, tuning_);
     const std::uint64_t tile = tile_items(program);
-    const std::uint64_t tiles = div_ceil(window.length + (program.reverse ? 2 : 1) * (program.unit_items - 1), tile);
+    const std::uint64_t ends = program.reverse ? 2 : 1;  // of a row that may be cut
+    const std::uint64_t tiles = div_ceil(window.length + ends * (program.unit_items - 1), tile);
     Variant variant;
     if (!window.is_first && !program.is_map) variant.initial = Initial::carry;
     const SlotId carry_in = carry_;
