@@ -243,4 +243,15 @@ void add_operator(KernelBuilder& builder, const BinaryOperator& op, const Elemen
   for (const std::string& part : lowered.parts) builder.part(part);
 }
 
+std::string combine_tree(std::vector<std::string> terms) {
+  while (terms.size() > 1) {
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
+    if (terms.size() % 2 != 0) next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms.front();
+}
+
 }  // namespace upsweep

@@ -48,6 +48,9 @@ struct LoweredOperator {
 // (f16 or f32 for f16 values).
 Result<LoweredOperator> lower_operator(const BinaryOperator& op, const ElementType& value, const ElementType* output);
 
+// The fold of some expressions with combine(), in order, as a tree.
+std::string combine_tree(std::vector<std::string> terms);
+
 // What a kernel calls the operator's accumulator and functions.
 struct OperatorNames {
   std::string_view accumulator = "Accumulator";

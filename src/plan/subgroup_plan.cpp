@@ -11,9 +11,9 @@ namespace {
 // Devices have been seen to run narrower subgroups than they report, so arrays are sized for the narrowest there is.
 constexpr std::uint32_t narrowest_subgroup = 4;
 
-std::uint32_t subgroup_slots(std::uint32_t workgroup_size) { return std::max(1u, workgroup_size / narrowest_subgroup); }
-
 }  // namespace
+
+std::uint32_t subgroup_slots(std::uint32_t workgroup_size) { return std::max(1u, workgroup_size / narrowest_subgroup); }
 
 FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
                           bool may_use_subgroups) {

@@ -14,6 +14,9 @@ enum class FoldPath : std::uint8_t { tree, ordered, subgroup_builtin, subgroup_s
 
 inline bool uses_subgroups(FoldPath path) { return path != FoldPath::tree && path != FoldPath::ordered; }
 
+// Values that arrays with one for each subgroup of a workgroup need, whatever the subgroups' size.
+std::uint32_t subgroup_slots(std::uint32_t workgroup_size);
+
 // The fastest path that is right for the operator on the device, for a workgroup of `workgroup_size` threads.
 FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
                           bool may_use_subgroups);

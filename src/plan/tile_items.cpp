@@ -174,6 +174,10 @@ Result<std::string> equality_function(const std::string& name, const ElementType
   return std::format("fn {0}(a: {1}, b: {1}) -> bool {{ return {2}; }}\n", name, value, expression);
 }
 
+std::uint32_t items_per_flag_word(FlagFormat format) {
+  return format == FlagFormat::words ? 1 : format == FlagFormat::bytes ? 4 : 32;
+}
+
 std::string flag_function(const std::string& name, FlagFormat format, const std::string& variable,
                           const std::string& first_field) {
   const std::string head = std::format("fn {}(index: u32) -> bool {{\n", name);

@@ -47,6 +47,9 @@ void add_tile_output(KernelBuilder& builder, const ElementType& output, const Ti
 // `fn name(a: Type, b: Type) -> bool` for an equality; Type is what expressions of `type` see.
 Result<std::string> equality_function(const std::string& name, const ElementType& type, const Equality& equality);
 
+// Items whose flags share a word.
+std::uint32_t items_per_flag_word(FlagFormat format);
+
 // `fn name(index: u32) -> bool` of a flag buffer `variable` bound from word `params.first_field`.
 std::string flag_function(const std::string& name, FlagFormat format, const std::string& variable,
                           const std::string& first_field);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "plan/grid.h"
+#include "plan/subgroup_plan.h"
 
 namespace upsweep {
 namespace {
@@ -19,8 +20,6 @@ constexpr std::uint64_t most_window_items = 0x70000000;
 constexpr std::uint64_t most_tickets = (1u << 18) - 1;
 constexpr std::uint64_t state_header_bytes = 32;
 constexpr std::uint64_t state_record_bytes = 32;
-// Devices have been seen to run narrower subgroups than they report, so arrays are sized for the narrowest there is.
-constexpr std::uint32_t narrowest_subgroup = 4;
 
 enum class LanePath : std::uint8_t { workgroup, builtin, shuffle, emulated };
 enum class Role : std::uint8_t { totals, chunks, single_pass, empty, map };
@@ -28,6 +27,8 @@ enum class Initial : std::uint8_t { program, carry };
 enum class Total : std::uint8_t { program, carry };
 
 struct Variant {
+  bool operator==(const Variant&) const = default;
+
   Role role = Role::chunks;
   bool has_partials = false;
   Initial initial = Initial::program;
@@ -72,7 +73,7 @@ std::string value_of_words(std::string_view type, std::uint32_t& next) {
   return std::format("bitcast<{}>(vec{}u({}))", type, count, words);
 }
 
-// A function of every member, or of the value itself: "{0}" in the format stands for it.
+// `each` of every member (as ".name"), or of the value itself ("").
 template <typename Each>
 std::string of_each(const TileAccumulator& accumulator, Each each) {
   if (accumulator.members.empty()) return each(std::string());
@@ -190,17 +191,6 @@ std::string window_function(const TileAccumulator& accumulator) {
       "  let turned = subgroup_pick(value, size - 1u - thread.lane, thread);\n"
       "  return subgroup_pick(subgroup_inclusive(turned, thread, workgroup), size - 1u, thread);\n}}\n",
       head);
-}
-
-std::string combine_tree(std::vector<std::string> terms) {
-  while (terms.size() > 1) {
-    std::vector<std::string> next;
-    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
-      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
-    if (terms.size() % 2 != 0) next.push_back(terms.back());
-    terms = std::move(next);
-  }
-  return terms.front();
 }
 
 std::string list(std::uint32_t count, const auto& item) {
@@ -321,7 +311,7 @@ std::uint32_t scan_bytes(const TileAccumulator& accumulator, LanePath path, cons
   const std::uint32_t one = accumulator.size_bytes;
   std::uint32_t bytes = 12;
   if (path == LanePath::workgroup) bytes += (tuning.rows + 3) * size * one;
-  if (path != LanePath::workgroup) bytes += std::max(1u, size / narrowest_subgroup) * one;
+  if (path != LanePath::workgroup) bytes += subgroup_slots(size) * one;
   if (path == LanePath::emulated) bytes += (accumulator.commutative ? 2 : 1) * size * one;
   if (single_pass) {
     bytes += one + 8;
@@ -481,7 +471,17 @@ class TilePlanner {
     return true;
   }
 
-  Result<std::shared_ptr<const Kernel>> make_kernel(const TileProgram& program, const Variant& variant) const {
+  // Windows share kernels, and the count of bindings needs them before: each is assembled once.
+  Result<std::shared_ptr<const Kernel>> make_kernel(const TileProgram& program, const Variant& variant) {
+    for (const MadeKernel& made : kernels_) {
+      if (made.unit_items == program.unit_items && made.variant == variant) return made.kernel;
+    }
+    auto kernel = assemble_kernel(program, variant);
+    if (kernel) kernels_.push_back({program.unit_items, variant, *kernel});
+    return kernel;
+  }
+
+  Result<std::shared_ptr<const Kernel>> assemble_kernel(const TileProgram& program, const Variant& variant) const {
     constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty", "map"};
     KernelBuilder builder(std::format("{}_{}", program.name, names[static_cast<std::size_t>(variant.role)]));
     const TileAccumulator& accumulator = program.accumulator;
@@ -557,7 +557,7 @@ class TilePlanner {
     if (path == LanePath::workgroup) {
       builder.part("tile_scan.workgroup.wgsl");
     } else {
-      builder.constant("SUBGROUP_SLOTS", std::max(1u, tuning_.workgroup_size / narrowest_subgroup));
+      builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning_.workgroup_size));
       if (path == LanePath::emulated) {
         builder.part("subgroup_scan.emulated.wgsl");
         if (commutative) builder.part("subgroup_fold.emulated.wgsl");
@@ -654,7 +654,7 @@ class TilePlanner {
       step.params.push_back({"chunk_tiles", 1});
       step.params.push_back({"chunks_per_row", u32(tiles)});
       step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
-      step.bytes_read = items * (program.item_bytes + program.store_bytes_read);
+      step.bytes_read = items * program.item_bytes;
       step.bytes_written = items * program.written_bytes;
       const SlotId state = plan_.state("tiles", state_header_bytes + state_record_bytes * std::bit_ceil(tiles));
       return dispatch(program, variant, window, std::move(step), {{"state", state}}, carry_in);
@@ -680,7 +680,7 @@ class TilePlanner {
         return ok;
     }
     step.reason = std::format("{}, {} chunks a row of {} tiles of {} items", what, chunks, chunk_tiles, tile);
-    step.bytes_read = items * (program.item_bytes + program.store_bytes_read);
+    step.bytes_read = items * program.item_bytes;
     step.bytes_written = items * program.written_bytes;
     return dispatch(program, variant, window, std::move(step), partials, carry_in);
   }
@@ -764,7 +764,14 @@ class TilePlanner {
   ScanOffsets offsets_;
   TileProgram main_;
   LanePath path_ = LanePath::workgroup;
+  struct MadeKernel {
+    std::uint32_t unit_items = 1;
+    Variant variant;
+    std::shared_ptr<const Kernel> kernel;
+  };
+
   bool single_pass_ = false;
+  std::vector<MadeKernel> kernels_;
   std::vector<Window> windows_;
   SlotId carry_;
 };
@@ -814,6 +821,31 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   // The state is rounded up to a power of two.
   if (state_header_bytes + state_record_bytes * std::bit_ceil(tiles) > traits.max_binding_bytes) {
     return std::format("the state of {} tiles is larger than a binding", tiles);
+  }
+  return {};
+}
+
+std::vector<TileBinding> input_bindings(SlotId slot, std::uint32_t stride_bytes) {
+  TileBinding binding{
+      .variable = "input", .slot = slot, .stride_bytes = stride_bytes, .first_field = "input_first", .per_item = true};
+  std::vector<TileBinding> bindings{binding};
+  binding.variable = "input_units";
+  bindings.push_back(std::move(binding));
+  return bindings;
+}
+
+Status check_tile_request(const DeviceTraits& traits, std::initializer_list<const ElementType*> types,
+                          std::uint64_t item_count) {
+  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) {
+    return fail(ErrorKind::invalid_request, "The device traits lack limits.");
+  }
+  for (const ElementType* type : types) {
+    if (type->size_bytes == 0 || type->stride_bytes < type->size_bytes) {
+      return fail(ErrorKind::invalid_request, std::format("\"{}\" is no element type.", type->name));
+    }
+  }
+  if (item_count > most_tile_items) {
+    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", item_count, most_tile_items));
   }
   return {};
 }

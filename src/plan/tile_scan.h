@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,9 @@ struct TileBinding {
   bool per_row = false;
   std::uint32_t items_per_entry = 1;  // flags: 1, 4 or 32
 };
+
+// The two of the items themselves, `input` and `input_units` (add_tile_items()).
+std::vector<TileBinding> input_bindings(SlotId slot, std::uint32_t stride_bytes);
 
 // The output of a program that stores in vectors is bound in two parts: whole blocks as vectors, the rest item by item.
 struct TileOutput {
@@ -91,9 +95,8 @@ struct TileProgram {
   std::function<std::string(const ScanTuning& tuning, const DeviceTraits& traits)> lane_scan = {};
   // Instead of the frame's: Tile, load_tile(), Rows, tile_rows(), fold_rows(); where lanes scan, scan_rows(), too.
   std::function<std::string(bool lanes)> own_tile = {};
-  std::uint32_t store_bytes_read = 0;  // an item, in the storing pass
-  std::uint32_t item_bytes = 4;        // read of each item
-  std::uint32_t written_bytes = 4;     // of each item, at most
+  std::uint32_t item_bytes = 4;     // read of each item
+  std::uint32_t written_bytes = 4;  // of each item, at most
 };
 
 struct TileExtent {
@@ -104,6 +107,11 @@ struct TileExtent {
   bool rows_on_device = false;
   SlotId item_count = {};
 };
+
+// What every primitive refuses: traits without limits, types that are none, more items than a u32 numbers.
+constexpr std::uint64_t most_tile_items = 0xfffffffe;
+Status check_tile_request(const DeviceTraits& traits, std::initializer_list<const ElementType*> types,
+                          std::uint64_t item_count);
 
 // Gives the program that moves vectors, or items.
 using MakeTileProgram = std::function<TileProgram(bool vectors, const ScanTuning& tuning)>;

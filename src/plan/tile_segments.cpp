@@ -29,6 +29,9 @@ std::string segmented_operator(const LoweredOperator& op, bool is_custom) {
       combine);
 }
 
+namespace {
+
+// start_lane(lanes, lane): the last of the lanes up to `lane` that is set, or 0.
 std::string start_lane_function(const DeviceTraits& traits) {
   if (traits.subgroup_max_size <= 32) {
     return "fn start_lane(lanes: vec4u, lane: u32) -> u32 {\n"
@@ -42,7 +45,8 @@ std::string start_lane_function(const DeviceTraits& traits) {
          "    found = select(word * 32u + firstLeadingBit(heads), found, heads == 0u);\n  }\n  return found;\n}\n";
 }
 
-std::string packed_count_scan(std::uint32_t rows, const DeviceTraits& traits, std::string_view member) {
+// Statements that scan the heads of all rows, several to a word: c{k} before the lane in row k, n{k} in the whole row.
+std::string packed_head_scan(std::uint32_t rows, const DeviceTraits& traits) {
   // 8 bits hold a row of at most 63 lanes.
   const std::uint32_t bits = traits.subgroup_max_size <= 32 ? 8 : 16;
   const std::uint32_t per_word = 32 / bits;
@@ -50,7 +54,7 @@ std::string packed_count_scan(std::uint32_t rows, const DeviceTraits& traits, st
   for (std::uint32_t w = 0; w * per_word < rows; ++w) {
     std::string packed;
     for (std::uint32_t k = w * per_word; k < std::min(rows, (w + 1) * per_word); ++k) {
-      packed += std::format("{}(rows.r{}.{} << {}u)", packed.empty() ? "" : " | ", k, member, bits * (k % per_word));
+      packed += std::format("{}(rows.r{}.heads << {}u)", packed.empty() ? "" : " | ", k, bits * (k % per_word));
     }
     text += std::format(
         "  let p{0} = {1};\n  let x{0} = subgroupExclusiveAdd(p{0});\n  let y{0} = subgroupShuffle(x{0} + p{0}, "
@@ -63,6 +67,8 @@ std::string packed_count_scan(std::uint32_t rows, const DeviceTraits& traits, st
   }
   return text;
 }
+
+}  // namespace
 
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits) {
   const std::uint32_t rows = tuning.rows;
@@ -79,7 +85,7 @@ std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const 
   text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
-  text += packed_count_scan(rows, traits, "heads");
+  text += packed_head_scan(rows, traits);
   std::string list;
   for (std::uint32_t k = 0; k < rows; ++k) {
     text += std::format(

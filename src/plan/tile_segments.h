@@ -20,9 +20,4 @@ std::string segmented_operator(const LoweredOperator& op, bool is_custom);
 // up to 4 a lane are scanned several rows at once.
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits);
 
-// For scan_rows() of other accumulators: start_lane(lanes, lane), the last of the lanes up to `lane` that is set, or 0;
-// and statements that scan the counts `count_of(k)`: c{k} before the lane in row k, n{k} in the whole row.
-std::string start_lane_function(const DeviceTraits& traits);
-std::string packed_count_scan(std::uint32_t rows, const DeviceTraits& traits, std::string_view member);
-
 }  // namespace upsweep

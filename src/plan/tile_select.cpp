@@ -114,6 +114,15 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
   return sink;
 }
 
+std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& accumulator, const ScanTuning& tuning,
+                                const DeviceTraits& traits) {
+  const bool has_words = !items.type.is_struct() && items.type.stride_bytes == 4;
+  if (!has_words || items.unit_items * tuning.rows < 8) return 0;
+  constexpr std::uint32_t wanted = 5;
+  const std::uint32_t bytes = (wanted + 1) * 2 * 4 * tuning.workgroup_size + 16;
+  return bytes + scan_workgroup_bytes(accumulator, tuning, traits) > traits.max_workgroup_bytes ? 0 : wanted;
+}
+
 void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
   std::string text;
   if (sink.write_items) text += "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n";
@@ -324,8 +333,7 @@ void add_count_types(KernelBuilder& builder) {
 
 TileAccumulator count_accumulator() { return {.type = "u32", .size_bytes = 4, .fold_builtin = "subgroupAdd"}; }
 
-void add_count_total(KernelBuilder& builder, std::string_view count_expression, std::uint32_t dispatch_threads,
-                     const DeviceTraits& traits) {
+void add_count_total(KernelBuilder& builder, std::uint32_t dispatch_threads, const DeviceTraits& traits) {
   std::string text = "@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n";
   std::string more;
   if (dispatch_threads != 0) {
@@ -341,8 +349,8 @@ void add_count_total(KernelBuilder& builder, std::string_view count_expression, 
   }
   text += std::format(
       "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
-      "  let passed = {};\n  count[params.count_out_first] = passed;\n{}}}\n",
-      count_expression, more);
+      "  let passed = sum;\n  count[params.count_out_first] = passed;\n{}}}\n",
+      more);
   builder.generated("total", text);
 }
 

@@ -36,6 +36,11 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
                               const DeviceTraits& traits, std::uint32_t other_workgroup_bytes);
 void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning);
 
+// Items of workgroup memory a thread where pairs of words, one a run, are staged; 0 where they do not fit or do not
+// pay.
+std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& accumulator, const ScanTuning& tuning,
+                                const DeviceTraits& traits);
+
 // Tile, load_tile(), Rows, ... of marked units whose masks and counts lie packed in few registers.
 std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);
 
@@ -50,8 +55,7 @@ void add_count_types(KernelBuilder& builder);
 TileAccumulator count_accumulator();
 
 // store_total() that writes the count to `count` (binding 6), and with `dispatch_threads` the grid of the next dispatch
-// to `dispatch_arguments` (binding 14). `count_expression` is of `sum`.
-void add_count_total(KernelBuilder& builder, std::string_view count_expression, std::uint32_t dispatch_threads,
-                     const DeviceTraits& traits);
+// to `dispatch_arguments` (binding 14).
+void add_count_total(KernelBuilder& builder, std::uint32_t dispatch_threads, const DeviceTraits& traits);
 
 }  // namespace upsweep

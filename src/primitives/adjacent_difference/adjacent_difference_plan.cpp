@@ -13,8 +13,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 // Of what expressions see, as it is stored.
 std::string raw_of(const ElementType& type, const std::string& value) {
   if (type.scalar == Scalar::f32) return std::format("bitcast<RawItem>({})", value);
@@ -66,15 +64,10 @@ Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, cons
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
-    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
-  }
+  if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   if (shape.input.is_struct() && shape.expression.empty()) {
     return refuse(std::format("Items of the struct {} need an expression of x and before.", shape.input.name));
   }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
   PlanBuilder plan("adjacent_difference", traits);
   plan.note(std::format("differences of {} items", shape.input.name));

@@ -10,8 +10,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 struct Slots {
   SlotId input;
   SlotId output;
@@ -111,19 +109,10 @@ TileProgram make_program(const PartitionShape& shape, const Slots& slots, bool v
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
   program.written_bytes = stride;
-  program.bindings = {
-      {.variable = "input",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
-      {.variable = "input_units",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
+  program.bindings = input_bindings(slots.input, stride);
+  program.bindings.append_range(std::initializer_list<TileBinding>{
       {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"},
-      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   if (shape.first.flags) {
     program.bindings.push_back({.variable = "flags", .slot = slots.flags, .first_field = "flags_first"});
   }
@@ -156,12 +145,7 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
-    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
-  }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   if (shape.first.flags && !shape.first.expression.empty()) {
     return refuse("A predicate is an expression or flags, not both.");
   }

@@ -73,17 +73,6 @@ struct Slots {
 
 std::uint32_t log2_ceil(std::uint64_t n) { return n <= 1 ? 0 : static_cast<std::uint32_t>(std::bit_width(n - 1)); }
 
-std::string combine_tree(std::vector<std::string> terms) {
-  while (terms.size() > 1) {
-    std::vector<std::string> next;
-    for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
-      next.push_back(std::format("combine({}, {})", terms[i], terms[i + 1]));
-    if (terms.size() % 2 != 0) next.push_back(terms.back());
-    terms = std::move(next);
-  }
-  return terms.front();
-}
-
 // Enough for all chunks at once, in registers that a small kernel has to spare.
 std::uint32_t records_per_thread(const Problem& problem) {
   const std::uint64_t chunks = std::min<std::uint64_t>(problem.tuning.max_workgroups, most_arrivals);

@@ -13,8 +13,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 struct Slots {
   SlotId keys;
   SlotId input;
@@ -91,18 +89,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
   return {};
 }
 
-// Words of keys and values go through workgroup memory: the stores are coalesced.
-std::uint32_t choose_stage(const Problem& problem, const TileItems& keys, const ScanTuning& tuning,
-                           const DeviceTraits& traits) {
-  const bool has_words =
-      !keys.type.is_struct() && keys.type.stride_bytes == 4 && words_of_type(problem.op.accumulator) == 1;
-  if (!has_words || keys.unit_items * tuning.rows < 8) return 0;
-  const std::uint32_t scan_bytes =
-      scan_workgroup_bytes(segmented_accumulator(problem.op, problem.is_custom()), tuning, traits);
-  constexpr std::uint32_t wanted = 5;
-  return (wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes + 16 > traits.max_workgroup_bytes ? 0 : wanted;
-}
-
+// Words of keys and values go through workgroup memory where there is a stage: the stores are coalesced.
 void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {
   const std::uint32_t count = keys.unit_items;
   std::string text =
@@ -181,17 +168,8 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
   const std::uint32_t result_stride = problem.op.result.stride_bytes;
   program.item_bytes = key_stride + stride;
   program.written_bytes = key_stride + result_stride;
-  program.bindings = {
-      {.variable = "input",
-       .slot = slots.keys,
-       .stride_bytes = key_stride,
-       .first_field = "input_first",
-       .per_item = true},
-      {.variable = "input_units",
-       .slot = slots.keys,
-       .stride_bytes = key_stride,
-       .first_field = "input_first",
-       .per_item = true},
+  program.bindings = input_bindings(slots.keys, key_stride);
+  program.bindings.append_range(std::initializer_list<TileBinding>{
       {.variable = "values",
        .slot = slots.input,
        .stride_bytes = stride,
@@ -204,7 +182,7 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
        .per_item = true},
       {.variable = "unique_keys", .slot = slots.unique_keys, .stride_bytes = key_stride, .first_field = "keys_first"},
       {.variable = "output", .slot = slots.output, .stride_bytes = result_stride, .first_field = "output_first"},
-      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
   program.lane_scan = [&problem](const ScanTuning& lane_tuning, const DeviceTraits& device) {
@@ -215,7 +193,8 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
     builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
   };
   program.add_units = [&problem, keys](KernelBuilder& builder, bool) { return add_units(builder, problem, keys); };
-  const std::uint32_t stage = choose_stage(problem, keys, tuning, traits);
+  const bool has_words = words_of_type(problem.op.accumulator) == 1;
+  const std::uint32_t stage = has_words ? choose_pair_stage(keys, program.accumulator, tuning, traits) : 0;
   program.has_own_store_tile = stage != 0;
   program.add_sink = [keys, stage, tuning](KernelBuilder& builder) { add_sink(builder, keys, stage, tuning); };
   program.add_total = [](KernelBuilder& builder, bool has_items) {
@@ -243,14 +222,8 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
   const std::uint32_t key_stride = shape.key.stride_bytes;
   const std::uint32_t stride = shape.input.stride_bytes;
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  for (const ElementType* type : {&shape.key, &shape.input}) {
-    if (type->size_bytes == 0 || type->stride_bytes < type->size_bytes) {
-      return refuse(std::format("\"{}\" is no element type.", type->name));
-    }
-  }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (const Status ok = check_tile_request(traits, {&shape.key, &shape.input}, count); !ok)
+    return std::unexpected(ok.error());
   const auto equality = equality_function("same_item", shape.key, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   auto lowered = lower_operator(shape.combine, shape.input, shape.output ? &*shape.output : nullptr);

@@ -11,8 +11,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 struct Slots {
   SlotId input;
   SlotId values;
@@ -75,23 +73,9 @@ void add_total(KernelBuilder& builder, bool has_items) {
 }
 
 // Runs of words go through workgroup memory: the stores are coalesced, and neighbours there give the lengths.
-struct RunStage {
-  std::uint32_t per_thread = 0;  // 0: each thread stores what it finds
-};
-
-RunStage choose_stage(const RunLengthShape& shape, const TileItems& items, const TileAccumulator& accumulator,
-                      const ScanTuning& tuning, const DeviceTraits& traits) {
-  const bool has_words = !items.type.is_struct() && items.type.stride_bytes == 4;
-  if (shape.only_repeated || !has_words || items.unit_items * tuning.rows < 8) return {};
-  const std::uint32_t scan_bytes = scan_workgroup_bytes(accumulator, tuning, traits);
-  constexpr std::uint32_t wanted = 5;
-  if ((wanted + 1) * 2 * 4 * tuning.workgroup_size + scan_bytes + 16 > traits.max_workgroup_bytes) return {};
-  return {wanted};
-}
-
-void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items, RunStage stage,
+void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items, std::uint32_t stage,
                      const ScanTuning& tuning) {
-  builder.constant("STAGE", stage.per_thread * tuning.workgroup_size);
+  builder.constant("STAGE", stage * tuning.workgroup_size);
   std::string text;
   if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
   if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
@@ -141,7 +125,7 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
       "    last = staged_starts[staged];\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
-  builder.more_workgroup_bytes(8 + (stage.per_thread + 1) * 2 * 4 * tuning.workgroup_size);
+  builder.more_workgroup_bytes(8 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
 // end_run(runs, end): the run that was the last one ends before item `end`.
@@ -172,21 +156,12 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
   program.item_bytes = stride;
   program.written_bytes =
       (shape.write_values ? stride : 0) + (shape.write_lengths ? 4 : 0) + (shape.write_offsets ? 4 : 0);
-  program.bindings = {
-      {.variable = "input",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
-      {.variable = "input_units",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
+  program.bindings = input_bindings(slots.input, stride);
+  program.bindings.append_range(std::initializer_list<TileBinding>{
       {.variable = "values", .slot = slots.values, .stride_bytes = stride, .first_field = "values_first"},
       {.variable = "lengths", .slot = slots.lengths, .first_field = "lengths_first"},
       {.variable = "offsets", .slot = slots.offsets, .first_field = "offsets_first"},
-      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
   program.add_types = [](KernelBuilder& builder) {
     builder.alias("Accumulator", "vec2u");
@@ -206,15 +181,15 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
                               shape.only_repeated ? "u.mask >> 4u" : "heads"));
     return {};
   };
-  const RunStage stage = choose_stage(shape, items, program.accumulator, tuning, traits);
-  if (stage.per_thread != 0) {
+  const std::uint32_t stage = shape.only_repeated ? 0 : choose_pair_stage(items, program.accumulator, tuning, traits);
+  if (stage != 0) {
     program.late_publish = true;
     program.has_own_store_tile = true;
     program.own_tile = [tuning, &traits](bool lanes) { return run_tile(tuning.rows, lanes, traits); };
   }
   program.add_sink = [&shape, items, stage, tuning](KernelBuilder& builder) {
     add_end_run(builder, shape);
-    if (stage.per_thread == 0) {
+    if (stage == 0) {
       add_sink(builder, shape, items);
     } else {
       add_staged_sink(builder, shape, items, stage, tuning);
@@ -230,13 +205,7 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
                              ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
-  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
-    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
-  }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));

@@ -13,8 +13,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 using Kind = ScanSegments::Kind;
 
 struct Problem {
@@ -301,15 +299,12 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
     };
   }
   if (shape.segments.kind == Kind::flags) {
-    const std::uint32_t entry = shape.segments.format == FlagFormat::words   ? 1
-                                : shape.segments.format == FlagFormat::bytes ? 4
-                                                                             : 32;
     program.bindings.push_back({.variable = "heads",
                                 .slot = slots.heads,
                                 .stride_bytes = 4,
                                 .first_field = "heads_first",
                                 .per_item = true,
-                                .items_per_entry = entry});
+                                .items_per_entry = items_per_flag_word(shape.segments.format)});
   }
   if (problem.has_keys()) {
     program.bindings.push_back({.variable = "keys",
@@ -415,10 +410,10 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
   const bool by_rows = shape.segments.kind == Kind::rows;
   const std::uint64_t rows = by_rows ? shape.segments.row_count.max : 1;
   const std::uint64_t length = by_rows ? shape.segments.row_length : shape.item_count.max;
-  if (rows > most_items || (length != 0 && rows > most_items / length)) {
+  if (rows > most_tile_items || (length != 0 && rows > most_tile_items / length)) {
     return fail(ErrorKind::unsupported,
-                by_rows ? std::format("{} rows of {} items are more than {} items.", rows, length, most_items)
-                        : std::format("{} items are more than a scan takes ({}).", length, most_items));
+                by_rows ? std::format("{} rows of {} items are more than {} items.", rows, length, most_tile_items)
+                        : std::format("{} items are more than a scan takes ({}).", length, most_tile_items));
   }
   // Short rows are walked as one, so that a workgroup takes many.
   const bool walks_rows = by_rows && !shape.write_total && length != 0 && length < 2ull * chosen.workgroup_size;

@@ -6,6 +6,7 @@
 #include <format>
 
 #include "plan/grid.h"
+#include "plan/tile_items.h"
 
 namespace upsweep {
 
@@ -52,8 +53,7 @@ ScanTuning select_marking_tuning(std::uint32_t item_bytes, std::uint64_t item_co
 }
 
 std::uint64_t flag_bytes(FlagFormat format, std::uint64_t item_count) {
-  const std::uint64_t items_per_word = format == FlagFormat::words ? 1 : format == FlagFormat::bytes ? 4 : 32;
-  return div_ceil(item_count, items_per_word) * 4;
+  return div_ceil(item_count, items_per_flag_word(format)) * 4;
 }
 
 }  // namespace upsweep

@@ -10,8 +10,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 struct Slots {
   SlotId input;
   SlotId output;
@@ -35,17 +33,9 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
   program.written_bytes = (shape.write_items ? stride : 0) + (shape.write_indices ? 4 : 0);
-  program.bindings = {{.variable = "input",
-                       .slot = slots.input,
-                       .stride_bytes = stride,
-                       .first_field = "input_first",
-                       .per_item = true},
-                      {.variable = "input_units",
-                       .slot = slots.input,
-                       .stride_bytes = stride,
-                       .first_field = "input_first",
-                       .per_item = true},
-                      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+  program.bindings = input_bindings(slots.input, stride);
+  program.bindings.append_range(
+      std::initializer_list<TileBinding>{{.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   if (shape.write_items) {
     program.bindings.push_back(
         {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"});
@@ -54,14 +44,11 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
     program.bindings.push_back({.variable = "indices", .slot = slots.indices, .first_field = "indices_first"});
   }
   if (shape.predicate.flags) {
-    const std::uint32_t entry = *shape.predicate.flags == FlagFormat::words   ? 1
-                                : *shape.predicate.flags == FlagFormat::bytes ? 4
-                                                                              : 32;
     program.bindings.push_back({.variable = "flags",
                                 .slot = slots.flags,
                                 .first_field = "flags_first",
                                 .per_item = true,
-                                .items_per_entry = entry});
+                                .items_per_entry = items_per_flag_word(*shape.predicate.flags)});
   }
   if (shape.dispatch_threads) {
     program.bindings.push_back({.variable = "dispatch_grid", .slot = slots.grid, .first_field = "grid_first"});
@@ -96,7 +83,7 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
   program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&shape, &traits](KernelBuilder& builder, bool) {
-    add_count_total(builder, "sum", shape.dispatch_threads.value_or(0), traits);
+    add_count_total(builder, shape.dispatch_threads.value_or(0), traits);
   };
   return program;
 }
@@ -108,12 +95,7 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
-    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
-  }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   if (shape.predicate.flags && !shape.predicate.expression.empty()) {
     return refuse("A predicate is an expression or flags, not both.");
   }

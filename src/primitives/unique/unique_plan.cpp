@@ -10,8 +10,6 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
 struct Slots {
   SlotId input;
   SlotId output;
@@ -33,20 +31,11 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
   const std::uint32_t stride = shape.input.stride_bytes;
   program.item_bytes = stride;
   program.written_bytes = stride + (shape.write_indices ? 4 : 0);
-  program.bindings = {
-      {.variable = "input",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
-      {.variable = "input_units",
-       .slot = slots.input,
-       .stride_bytes = stride,
-       .first_field = "input_first",
-       .per_item = true},
+  program.bindings = input_bindings(slots.input, stride);
+  program.bindings.append_range(std::initializer_list<TileBinding>{
       {.variable = "output", .slot = slots.output, .stride_bytes = stride, .first_field = "output_first"},
       {.variable = "indices", .slot = slots.indices, .first_field = "indices_first"},
-      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}};
+      {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
   program.add_types = add_count_types;
   program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
@@ -58,7 +47,7 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
                                              scan_workgroup_bytes(program.accumulator, tuning, traits));
   program.has_own_store_tile = true;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
-  program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, "sum", 0, traits); };
+  program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
   return program;
 }
 
@@ -68,13 +57,7 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
                          ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
-  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
-  if (traits.offset_alignment == 0 || traits.max_binding_bytes == 0) return refuse("The device traits lack limits.");
-  if (shape.input.size_bytes == 0 || stride < shape.input.size_bytes) {
-    return refuse(std::format("\"{}\" is no element type.", shape.input.name));
-  }
-  if (count > most_items)
-    return fail(ErrorKind::unsupported, std::format("{} items are more than {}.", count, most_items));
+  if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
   const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
