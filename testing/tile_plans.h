@@ -224,7 +224,8 @@ inline void expect_limits(const Plan& plan, const DeviceTraits& traits) {
     EXPECT_EQ(slot.offset_bytes % traits.offset_alignment, 0u);
     EXPECT_LE(slot.offset_bytes + slot.size_bytes, plan.scratch_bytes);
     for (const ScratchSlot& other : plan.scratch) {
-      if (&slot == &other || slot.last_step < other.first_step || other.last_step < slot.first_step) continue;
+      if (&slot == &other || slot.group != other.group) continue;
+      if (slot.last_step < other.first_step || other.last_step < slot.first_step) continue;
       EXPECT_TRUE(slot.offset_bytes + slot.size_bytes <= other.offset_bytes ||
                   other.offset_bytes + other.size_bytes <= slot.offset_bytes);
     }

@@ -2,6 +2,7 @@
 // A plan: kernels, dispatches and scratch as plain data. Made by planners without a device, run by Context.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,15 +68,23 @@ struct ArgumentSlot {
   bool is_written = false;
 };
 
+/// Scratch lies in up to four buffers, since WebGPU looks at whole buffers: a dispatch must not write the buffer that
+/// its grid is read from, nor bind one buffer for reading and for writing.
+enum class ScratchGroup : std::uint8_t {
+  working,  ///< Bound to read_write variables only.
+  grids,    ///< Holds the grid of an indirect dispatch.
+  first,    ///< Bound to read variables, too: a dispatch reads slots of this group or writes them, not both.
+  second,   ///< The same again, for dispatches that read one and write the other.
+};
+constexpr std::size_t scratch_group_count = 4;
+
 struct ScratchSlot {
   std::string name;
   std::uint64_t size_bytes = 0;
-  std::uint64_t offset_bytes = 0;  ///< In the plan's scratch; slots whose lives do not meet may share bytes.
+  std::uint64_t offset_bytes = 0;  ///< In the scratch of its group; slots whose lives do not meet may share bytes.
   std::uint32_t first_step = 0;
   std::uint32_t last_step = 0;
-  /// Holds the grid of an indirect dispatch. Such slots lie in a buffer of their own: WebGPU forbids a dispatch to
-  /// write the buffer that its grid is read from.
-  bool is_indirect = false;
+  ScratchGroup group = ScratchGroup::working;
 };
 
 /// Memory that is zero at first and then keeps what kernels leave in it. All plans of a context that name the same
@@ -127,9 +136,9 @@ struct Plan {
   std::vector<std::vector<std::byte>> constants;
   std::vector<Dispatch> dispatches;
   std::vector<std::string> notes;  ///< Reasons and properties: chosen path, error bound, ...
-  std::uint64_t scratch_bytes = 0;
-  std::uint64_t indirect_bytes = 0;  ///< Scratch of the slots with `is_indirect`.
-  std::uint64_t least_bytes = 0;     ///< Bytes that any implementation must move.
+  std::array<std::uint64_t, scratch_group_count> scratch_group_bytes = {};  ///< By ScratchGroup.
+  std::uint64_t scratch_bytes = 0;                                          ///< Of all groups together.
+  std::uint64_t least_bytes = 0;  ///< Bytes that any implementation must move.
 
   [[nodiscard]] std::uint64_t bytes_moved() const;
   [[nodiscard]] const ArgumentSlot* find_argument(std::string_view argument_name) const;

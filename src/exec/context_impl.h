@@ -80,6 +80,8 @@ class PipelineCache {
                               SharedBindings shared);
   void get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                  std::function<void(Status)> ready);
+  enum class Progress : std::uint8_t { absent, pending, ready };
+  [[nodiscard]] Progress progress_of(const Kernel& kernel);
   // Tells all who still wait that nothing will come.
   void cancel();
 
@@ -192,8 +194,7 @@ struct Context::Impl {
   PipelineCache pipelines;
   ConstantPool constants;
   BindGroupCache bind_groups;
-  GrowingBuffer scratch;
-  GrowingBuffer indirect;  // scratch slots that hold grids
+  std::array<GrowingBuffer, scratch_group_count> scratch;  // by ScratchGroup
   std::unordered_map<std::string, GrowingBuffer> states;
   std::vector<ReadyDispatch> ready;  // of the plan being recorded; kept for its memory
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<CachedPlan>>> plans;

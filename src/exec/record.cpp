@@ -112,23 +112,26 @@ std::uint64_t Context::Impl::scratch_offset(const Plan& plan, std::uint32_t slot
 }
 
 WGPUBuffer Context::Impl::scratch_buffer(const Plan& plan, std::uint32_t slot) const {
-  return plan.scratch[slot].is_indirect ? indirect.buffer.get() : scratch.buffer.get();
+  return scratch[static_cast<std::size_t>(plan.scratch[slot].group)].buffer.get();
 }
 
 Status Context::Impl::ensure_scratch(const Plan& plan) {
-  std::uint64_t scratch_bytes = plan.scratch_bytes;
-  std::uint64_t indirect_bytes = plan.indirect_bytes;
+  auto wanted = plan.scratch_group_bytes;
   if (options.debug) {
-    scratch_bytes = scratch_offset(plan, static_cast<std::uint32_t>(plan.scratch.size()));
-    if (indirect_bytes != 0) indirect_bytes = scratch_bytes;
+    const std::uint64_t all = scratch_offset(plan, static_cast<std::uint32_t>(plan.scratch.size()));
+    for (std::uint64_t& bytes : wanted) bytes = bytes != 0 ? all : 0;
   }
   constexpr WGPUBufferUsage usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc;
   for (const StateSlot& slot : plan.states) {
     // A larger one starts from zero again, which is a state that kernels accept.
     if (const Status ok = grow(states[slot.name], slot.size_bytes, usage, slot.name); !ok) return ok;
   }
-  if (const Status ok = grow(scratch, scratch_bytes, usage, "scratch"); !ok) return ok;
-  return grow(indirect, indirect_bytes, usage | WGPUBufferUsage_Indirect, "indirect");
+  for (std::size_t group = 0; group < scratch_group_count; ++group) {
+    const bool has_grids = static_cast<ScratchGroup>(group) == ScratchGroup::grids;
+    const WGPUBufferUsage wanted_usage = has_grids ? usage | WGPUBufferUsage_Indirect : usage;
+    if (const Status ok = grow(scratch[group], wanted[group], wanted_usage, "scratch"); !ok) return ok;
+  }
+  return {};
 }
 
 Status Context::Impl::grow(GrowingBuffer& buffer, std::uint64_t size_bytes, WGPUBufferUsage usage,
@@ -141,7 +144,8 @@ Status Context::Impl::grow(GrowingBuffer& buffer, std::uint64_t size_bytes, WGPU
   // Commands recorded before hold their own references to the old buffer.
   buffer.buffer = std::move(*created);
   buffer.size_bytes = wanted;
-  statistics.scratch_bytes = scratch.size_bytes + indirect.size_bytes;
+  statistics.scratch_bytes = 0;
+  for (const GrowingBuffer& group : scratch) statistics.scratch_bytes += group.size_bytes;
   bind_groups.clear();
   return {};
 }

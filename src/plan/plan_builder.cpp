@@ -18,10 +18,10 @@ SlotId PlanBuilder::argument(std::string name, std::uint64_t size_bytes, std::ui
   return {SlotKind::argument, static_cast<std::uint32_t>(plan_.arguments.size() - 1)};
 }
 
-SlotId PlanBuilder::scratch(std::string name, std::uint64_t size_bytes) {
+SlotId PlanBuilder::scratch(std::string name, std::uint64_t size_bytes, ScratchGroup group) {
   // Bound as arrays of up to 16-byte elements: a multiple of 16 is never too short for the last one.
   const std::uint64_t size = align_up(std::max<std::uint64_t>(size_bytes, 16), 16);
-  plan_.scratch.push_back({.name = std::move(name), .size_bytes = size, .first_step = ~0u});
+  plan_.scratch.push_back({.name = std::move(name), .size_bytes = size, .first_step = ~0u, .group = group});
   return {SlotKind::scratch, static_cast<std::uint32_t>(plan_.scratch.size() - 1)};
 }
 
@@ -165,7 +165,7 @@ Status PlanBuilder::add_indirect(const Grid& grid) {
       return fail(ErrorKind::internal, std::format("No earlier pass writes the grid in {}.", slot.name));
     }
     slot.last_step = step;
-    slot.is_indirect = true;
+    slot.group = ScratchGroup::grids;
   }
   return {};
 }
@@ -176,11 +176,13 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
   if (variable == nullptr || variable->kind == BindingKind::uniform) {
     return fail(ErrorKind::internal, std::format("The kernel has no storage binding {}.", binding.name));
   }
-  // One buffer bound as read and as read_write in one dispatch is refused by WebGPU, and scratch is one buffer.
-  const bool is_own = binding.slot.kind == SlotKind::scratch || binding.slot.kind == SlotKind::state;
+  const bool is_own =
+      binding.slot.kind == SlotKind::state ||
+      (binding.slot.kind == SlotKind::scratch && plan_.scratch[binding.slot.index].group == ScratchGroup::working);
   if (is_own && variable->kind != BindingKind::storage_read_write) {
-    return fail(ErrorKind::internal,
-                std::format("Scratch and state may be bound to read_write variables only, not to {}.", binding.name));
+    return fail(
+        ErrorKind::internal,
+        std::format("Working scratch and state may be bound to read_write variables only, not to {}.", binding.name));
   }
   if (binding.slot.kind == SlotKind::constant && variable->kind != BindingKind::storage_read) {
     return fail(ErrorKind::internal,
@@ -229,36 +231,66 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
 Result<Plan> PlanBuilder::finish() && {
   if (!status_) return std::unexpected(status_.error());
   for (const Dispatch& dispatch : plan_.dispatches) {
-    if (!dispatch.grid.indirect || dispatch.grid.indirect->kind != SlotKind::scratch) continue;
-    for (const BoundRange& range : dispatch.bindings) {
-      if (range.slot.kind != SlotKind::scratch || !plan_.scratch[range.slot.index].is_indirect) continue;
-      return fail(ErrorKind::internal,
-                  std::format("{} reads its grid from scratch and binds scratch slot {}, which holds a grid, too.",
-                              dispatch.kernel->name, plan_.scratch[range.slot.index].name));
-    }
+    if (const Status ok = check_scratch_use(dispatch); !ok) return std::unexpected(ok.error());
   }
-  plan_.scratch_bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment);
-  plan_.indirect_bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment, true);
-  if (plan_.scratch_bytes > traits_.max_buffer_bytes) {
-    return fail(ErrorKind::unsupported,
-                std::format("{} needs {} bytes of scratch, more than the device's largest buffer ({} bytes).",
-                            plan_.name, plan_.scratch_bytes, traits_.max_buffer_bytes));
+  for (std::size_t group = 0; group < scratch_group_count; ++group) {
+    std::uint64_t& bytes = plan_.scratch_group_bytes[group];
+    bytes = lay_out_scratch(plan_.scratch, traits_.offset_alignment, static_cast<ScratchGroup>(group));
+    plan_.scratch_bytes += bytes;
+    if (bytes > traits_.max_buffer_bytes) {
+      return fail(ErrorKind::unsupported,
+                  std::format("{} needs {} bytes of scratch, more than the device's largest buffer ({} bytes).",
+                              plan_.name, bytes, traits_.max_buffer_bytes));
+    }
   }
   return std::move(plan_);
 }
 
-std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, bool is_indirect) {
+const ScratchSlot* PlanBuilder::bound_scratch(const Dispatch& dispatch, ScratchGroup group, BindingKind kind) const {
+  for (const BoundRange& range : dispatch.bindings) {
+    if (range.slot.kind != SlotKind::scratch || plan_.scratch[range.slot.index].group != group) continue;
+    const auto variable = std::ranges::find(dispatch.kernel->bindings, range.binding, &KernelBinding::index);
+    if (variable->kind == kind) return &plan_.scratch[range.slot.index];
+  }
+  return nullptr;
+}
+
+// What WebGPU would refuse, since the slots of a group lie in one buffer.
+Status PlanBuilder::check_scratch_use(const Dispatch& dispatch) const {
+  const auto read = [&](ScratchGroup group) { return bound_scratch(dispatch, group, BindingKind::storage_read); };
+  const auto written = [&](ScratchGroup group) {
+    return bound_scratch(dispatch, group, BindingKind::storage_read_write);
+  };
+  if (dispatch.grid.indirect && dispatch.grid.indirect->kind == SlotKind::scratch) {
+    const ScratchSlot* slot = written(ScratchGroup::grids);
+    if (slot == nullptr) slot = read(ScratchGroup::grids);
+    if (slot != nullptr) {
+      return fail(ErrorKind::internal,
+                  std::format("{} reads its grid from scratch and binds scratch slot {}, which holds a grid, too.",
+                              dispatch.kernel->name, slot->name));
+    }
+  }
+  for (const ScratchGroup group : {ScratchGroup::grids, ScratchGroup::first, ScratchGroup::second}) {
+    if (read(group) != nullptr && written(group) != nullptr) {
+      return fail(ErrorKind::internal, std::format("{} reads scratch slot {} and writes {} of the same buffer.",
+                                                   dispatch.kernel->name, read(group)->name, written(group)->name));
+    }
+  }
+  return {};
+}
+
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, ScratchGroup group) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     ScratchSlot& slot = slots[i];
-    if (slot.is_indirect != is_indirect) continue;
+    if (slot.group != group) continue;
     std::uint64_t offset = 0;
     // First fit: move past every placed slot that lives at the same time, until nothing overlaps.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t j = 0; j < i; ++j) {
         const ScratchSlot& other = slots[j];
-        if (other.is_indirect != is_indirect) continue;
+        if (other.group != group) continue;
         const bool lives_meet = slot.first_step <= other.last_step && other.first_step <= slot.last_step;
         const bool bytes_meet =
             offset < other.offset_bytes + other.size_bytes && other.offset_bytes < offset + slot.size_bytes;

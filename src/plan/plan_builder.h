@@ -47,7 +47,7 @@ class PlanBuilder {
   PlanBuilder(std::string name, const DeviceTraits& traits);
 
   SlotId argument(std::string name, std::uint64_t size_bytes, std::uint32_t stride_bytes, bool is_written = false);
-  SlotId scratch(std::string name, std::uint64_t size_bytes);
+  SlotId scratch(std::string name, std::uint64_t size_bytes, ScratchGroup group = ScratchGroup::working);
   SlotId constant(std::span<const std::byte> bytes);
   SlotId state(std::string name, std::uint64_t size_bytes);
   void note(std::string text);
@@ -61,6 +61,8 @@ class PlanBuilder {
   Status add(Step&& step);
   Status add_binding(const Binding& binding, Dispatch& dispatch);
   Status add_indirect(const Grid& grid);
+  Status check_scratch_use(const Dispatch& dispatch) const;
+  [[nodiscard]] const ScratchSlot* bound_scratch(const Dispatch& dispatch, ScratchGroup group, BindingKind kind) const;
   std::uint64_t slot_size(SlotId slot) const;
 
   DeviceTraits traits_;
@@ -68,8 +70,9 @@ class PlanBuilder {
   Status status_;
 };
 
-// Offsets for the slots of one kind, indirect or not: those whose [first_step, last_step] do not meet may share bytes.
-// Returns the total.
-std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, bool is_indirect = false);
+// Offsets for the slots of one group: those whose [first_step, last_step] do not meet may share bytes. Returns the
+// total.
+std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment,
+                              ScratchGroup group = ScratchGroup::working);
 
 }  // namespace upsweep

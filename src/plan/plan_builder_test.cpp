@@ -92,7 +92,7 @@ TEST(PlanBuilder, MakesADispatchWithEverythingBoundByName) {
   EXPECT_FALSE(plan->arguments[0].is_written);
   EXPECT_TRUE(plan->arguments[1].is_written);
   EXPECT_EQ(plan->scratch_bytes, 112u);
-  EXPECT_EQ(plan->indirect_bytes, 0u);
+  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, 4>{112, 0, 0, 0}));
   EXPECT_NE(plan->find_argument("output"), nullptr);
   EXPECT_EQ(plan->find_argument("no_such"), nullptr);
 }
@@ -130,11 +130,30 @@ TEST(PlanBuilder, RefusesParamsLeftOutOrUnknown) {
   EXPECT_THAT(pass.error(), HasSubstr("Params field input_first has no value"));
 }
 
-TEST(PlanBuilder, RefusesScratchThatIsBoundForReadingOnly) {
+TEST(PlanBuilder, RefusesWorkingScratchThatIsBoundForReadingOnly) {
   OnePass pass;
   pass.step.params.push_back({"input_first", 0});
   pass.binding(0) = {"input", {SlotKind::scratch, 0}};
   EXPECT_THAT(pass.error(), HasSubstr("may be bound to read_write variables only, not to input"));
+}
+
+TEST(PlanBuilder, RefusesADispatchThatReadsAndWritesReadableScratchOfOneGroup) {
+  const auto made = [](ScratchGroup input, ScratchGroup output) {
+    PlanBuilder builder("copy", DeviceTraits{});
+    const SlotId from = builder.scratch("from", 4096, input);
+    const SlotId to = builder.scratch("to", 4096, output);
+    const SlotId partials = builder.scratch("partials", 100);
+    builder.dispatch({.kernel = copy_kernel(),
+                      .workgroup_count = 1,
+                      .bindings = {{"input", from}, {"output", to}, {"partials", partials}},
+                      .params = {{"count", 1000}, {"input_first", 0}},
+                      .reason = {}});
+    const auto plan = std::move(builder).finish();
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_THAT(made(ScratchGroup::first, ScratchGroup::first), HasSubstr("reads scratch slot from and writes to"));
+  EXPECT_EQ(made(ScratchGroup::first, ScratchGroup::second), "accepted");
+  EXPECT_EQ(made(ScratchGroup::second, ScratchGroup::working), "accepted");
 }
 
 TEST(PlanBuilder, RefusesConstantsThatAKernelMayWrite) {
@@ -290,14 +309,13 @@ struct IndirectPasses {
 TEST(PlanBuilder, PutsGridsOfIndirectDispatchesIntoABufferOfTheirOwn) {
   const auto plan = IndirectPasses{}.plan();
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_TRUE(plan->scratch[0].is_indirect);
-  EXPECT_FALSE(plan->scratch[1].is_indirect);
+  EXPECT_EQ(plan->scratch[0].group, ScratchGroup::grids);
+  EXPECT_EQ(plan->scratch[1].group, ScratchGroup::working);
   EXPECT_EQ(plan->scratch[0].first_step, 0u);
   EXPECT_EQ(plan->scratch[0].last_step, 1u);
   EXPECT_EQ(plan->scratch[0].offset_bytes, 0u);
   EXPECT_EQ(plan->scratch[1].offset_bytes, 0u);
-  EXPECT_EQ(plan->indirect_bytes, 16u);
-  EXPECT_EQ(plan->scratch_bytes, 256u + 16u);
+  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, 4>{256 + 16, 16, 0, 0}));
   EXPECT_THAT(to_string(*plan), HasSubstr("grid from scratch.grid+0"));
 }
 
@@ -354,24 +372,29 @@ TEST(Scratch, LivingSlotsNeverOverlapAndOffsetsAreAligned) {
       slot.size_bytes = random() % 2000 + 1;
       slot.first_step = random() % 8;
       slot.last_step = slot.first_step + random() % 4;
-      slot.is_indirect = random() % 4 == 0;
+      slot.group = static_cast<ScratchGroup>(random() % scratch_group_count);
     }
-    const std::uint64_t total = lay_out_scratch(slots, alignment);
-    const std::uint64_t indirect_total = lay_out_scratch(slots, alignment, true);
-    std::uint64_t all_apart = 0;
+    std::array<std::uint64_t, scratch_group_count> totals{};
+    std::array<std::uint64_t, scratch_group_count> all_apart{};
+    for (std::size_t group = 0; group < scratch_group_count; ++group) {
+      totals.at(group) = lay_out_scratch(slots, alignment, static_cast<ScratchGroup>(group));
+    }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const ScratchSlot& a = slots[i];
       ASSERT_EQ(a.offset_bytes % alignment, 0u);
-      ASSERT_LE(a.offset_bytes + a.size_bytes, a.is_indirect ? indirect_total : total);
-      if (!a.is_indirect) all_apart += align_up(a.size_bytes, alignment);
+      const auto group = static_cast<std::size_t>(a.group);
+      ASSERT_LE(a.offset_bytes + a.size_bytes, totals.at(group));
+      all_apart.at(group) += align_up(a.size_bytes, alignment);
       for (std::size_t j = 0; j < i; ++j) {
         const ScratchSlot& b = slots[j];
         const bool live_together = a.first_step <= b.last_step && b.first_step <= a.last_step;
-        if (a.is_indirect != b.is_indirect || !live_together) continue;
+        if (a.group != b.group || !live_together) continue;
         ASSERT_TRUE(a.offset_bytes + a.size_bytes <= b.offset_bytes || b.offset_bytes + b.size_bytes <= a.offset_bytes);
       }
     }
-    ASSERT_LE(total, all_apart);
+    for (std::size_t group = 0; group < scratch_group_count; ++group) {
+      ASSERT_LE(totals.at(group), all_apart.at(group));
+    }
   }
 }
 
