@@ -13,7 +13,10 @@ namespace upsweep {
 // The equality as `same_item(a: Item, b: Item)`, with the caller's text. Needs Item of add_tile_items.
 Status add_equality(KernelBuilder& builder, const ElementType& type, const Equality& equality);
 
-// item_mask() for add_marked_units(sees_before): bit k where item k begins a run.
+// heads_of(items: RawUnit, before: RawItem, unit, range) -> u32: bit k where item k begins a run, `before` being the
+// item in front of the unit's first.
+std::string heads_text(const TileItems& items);
+// The same with item_mask() for add_marked_units(sees_before).
 std::string head_mask_text(const TileItems& items);
 
 }  // namespace upsweep

@@ -249,22 +249,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
     if (path == LanePath::shuffle && program.lane_scan) {
       text += program.lane_scan(tuning, traits);
     } else if (!has_own_scan) {
-      text +=
-          "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
-          "  let last = workgroup.subgroup_size - 1u;\n";
-      for (std::uint32_t k = 0; k < rows; ++k) {
-        text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
-      }
-      for (std::uint32_t k = 0; k < rows; ++k) {
-        const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
-        text += k == 0 ? std::format("  let t0 = {};\n", row)
-                       : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
-      }
-      text += std::format(
-          "  return ScannedRows(Rows({}), t{});\n}}\n",
-          list(rows,
-               [](std::uint32_t k) { return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k); }),
-          rows - 1);
+      text += row_scan_text(rows);
     }
   }
   // The output's last block is bound item by item.
@@ -787,6 +772,31 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
     if (wgsl_type == std::format("vec4<{}>", scalar)) return 4;
   }
   return 0;
+}
+
+std::string row_scan_text(std::uint32_t rows) {
+  std::string text =
+      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+      "  let last = workgroup.subgroup_size - 1u;\n";
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
+  }
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
+    text +=
+        k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
+  }
+  return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n",
+                            list(rows,
+                                 [](std::uint32_t k) {
+                                   return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k);
+                                 }),
+                            rows - 1);
+}
+
+bool scans_by_lanes(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits) {
+  const LanePath path = lane_path_of(accumulator, tuning, traits);
+  return path == LanePath::builtin || path == LanePath::shuffle;
 }
 
 std::uint32_t scan_workgroup_bytes(const TileAccumulator& accumulator, const ScanTuning& tuning,

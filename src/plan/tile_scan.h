@@ -31,6 +31,10 @@ struct TileAccumulator {
 };
 // Of an operator's own accumulator.
 TileAccumulator tile_accumulator(const LoweredOperator& op);
+// scan_rows() of Rows that are accumulators r0, r1, ...
+std::string row_scan_text(std::uint32_t rows);
+// Do whole subgroups scan, by built-ins or shuffles?
+bool scans_by_lanes(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits);
 // Workgroup memory that the passes themselves take; what is left is the sink's.
 std::uint32_t scan_workgroup_bytes(const TileAccumulator& accumulator, const ScanTuning& tuning,
                                    const DeviceTraits& traits);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <format>
 
+#include "plan/tile_counts.h"
+#include "plan/tile_select.h"
+
 namespace upsweep {
 
 TileAccumulator segmented_accumulator(const LoweredOperator& op, bool is_custom) {
@@ -99,6 +102,160 @@ std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const 
     list += k == 0 ? std::string("e0") : std::format(", combine(t{}, e{})", k - 1, k);
   }
   return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list, rows - 1);
+}
+
+namespace {
+
+// Tile and load_tile().
+std::string load_text(const TileItems& keys, std::uint32_t rows) {
+  const std::uint32_t count = keys.unit_items;
+  const std::uint32_t mask_words = (rows + 7) / 8;
+  const auto at = [](std::uint32_t k) { return std::format("unit + {}u * step", k); };
+  std::string text = "struct Tile {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format("  u{}: RawUnit,\n", k);
+    for (std::uint32_t j = 0; j < count; ++j) text += std::format("  x{}_{}: InnerAccumulator,\n", k, j);
+  }
+  for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  var tile: Tile;\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let b{} = load_before({}, range);\n", k, at(k));
+  for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  var inside{} = 0xffffffffu;\n", w);
+  for (const bool full : {true, false}) {
+    text += full ? "  if (is_full) {\n"
+                 : "  } else {\n    let ends = load_ends(range);\n    let value_ends = load_value_ends(range);\n";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += full ? std::format("    tile.u{} = load_items({}, range);\n", k, at(k))
+                   : std::format("    tile.u{} = load_edge_items({}, ends, range);\n", k, at(k));
+    }
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("    let v{} = {}, range);\n", k,
+                          full ? "load_values(" + at(k) : "load_edge_values(" + at(k) + ", value_ends");
+    }
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      if (!full) text += std::format("    let i{} = inside_mask({}, range);\n", k, at(k));
+      for (std::uint32_t j = 0; j < count; ++j) {
+        const std::string value = std::format("value_item{}(v{}, {}, range)", j, k, at(k));
+        text += full ? std::format("    tile.x{}_{} = {};\n", k, j, value)
+                     : std::format("    tile.x{}_{} = keep_inside({}, (i{} & {}u) != 0u);\n", k, j, value, k, 1u << j);
+      }
+    }
+    for (std::uint32_t w = 0; w < mask_words && !full; ++w) {
+      text += std::format("    inside{} = ", w);
+      for (std::uint32_t k = 8 * w; k < std::min(rows, 8 * w + 8); ++k)
+        text += std::format("{}(i{} << {}u)", k % 8 == 0 ? "" : " | ", k, 4 * (k % 8));
+      text += ";\n";
+    }
+  }
+  text += "  }\n";
+  for (std::uint32_t w = 0; w < mask_words; ++w) {
+    text += std::format("  tile.masks{} = (", w);
+    for (std::uint32_t k = 8 * w; k < std::min(rows, 8 * w + 8); ++k) {
+      text += std::format("{}(heads_of(tile.u{}, b{}, {}, range) << {}u)", k % 8 == 0 ? "" : " |\n      ", k, k, at(k),
+                          4 * (k % 8));
+    }
+    text += std::format(") & inside{};\n", w);
+  }
+  text += "  return tile;\n}\n";
+  return text;
+}
+
+}  // namespace
+
+TileAccumulator difference_accumulator(const LoweredOperator& op) {
+  return {.type = "Accumulator",
+          .size_bytes = 3 * op.accumulator_bytes,
+          .members = {{"sum", op.accumulator}, {"heads", "u32"}, {"last", op.accumulator}},
+          .commutative = false};
+}
+
+std::string difference_operator() {
+  return "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {\n"
+         "  return Accumulator(a.sum + b.sum, a.heads + b.heads, select(a.last, a.sum + b.last, b.heads != 0u));\n}\n"
+         "fn identity() -> Accumulator { return Accumulator(no_value(), 0u, no_value()); }\n"
+         "// The sum of a unit's items before its last head.\n"
+         "fn sum_to_head(x0: InnerAccumulator, x1: InnerAccumulator, x2: InnerAccumulator, mask: u32) -> "
+         "InnerAccumulator {\n"
+         "  return select(no_value(), x0, mask > 1u) + select(no_value(), x1, mask > 3u) + select(no_value(), x2, mask "
+         "> "
+         "7u);\n}\n";
+}
+
+std::string difference_tile(const TileItems& keys, const TileAccumulator& accumulator, const ScanTuning& tuning,
+                            bool lanes, const DeviceTraits& traits) {
+  const std::uint32_t rows = tuning.rows;
+  const std::uint32_t count = keys.unit_items;
+  const bool by_shuffles = lanes && scans_by_lanes(accumulator, tuning, traits) && rows <= 8;
+  std::string text = load_text(keys, rows);
+  const auto sum = [&](std::uint32_t k) {
+    std::string terms;
+    for (std::uint32_t j = 0; j < count; ++j) terms += std::format("{}tile.x{}_{}", j == 0 ? "" : " + ", k, j);
+    return terms;
+  };
+  const auto to_head = [&](std::uint32_t k) {
+    std::string terms;
+    for (std::uint32_t j = 0; j < 3; ++j)
+      terms += j + 1 < count ? std::format("tile.x{}_{}, ", k, j) : std::string("no_value(), ");
+    return std::format("sum_to_head({}{})", terms, mask_of(k));
+  };
+  constexpr std::string_view tile_rows_head =
+      "fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n";
+  if (!by_shuffles) {
+    text += "struct Rows {\n";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
+    text += std::format("}}\n{}  return Rows(", tile_rows_head);
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("{}Accumulator({}, countOneBits({}), {})", k == 0 ? "" : ",\n              ", sum(k),
+                          mask_of(k), to_head(k));
+    }
+    text += ");\n}\n";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format(
+          "fn row_sum{0}(rows: Rows) -> InnerAccumulator {{ return rows.r{0}.sum; }}\n"
+          "fn row_before{0}(rows: Rows) -> u32 {{ return rows.r{0}.heads; }}\n",
+          k);
+    }
+    return text + (lanes ? row_scan_text(rows) : "");
+  }
+  // e: sums, then those before in the subgroup; r, t: counts as of marked tiles; last_row: + 1, of the thread's last
+  // head; to_head: the sum before it in its unit.
+  const PackedCounts counts(rows, traits);
+  text += "struct Rows {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  e{}: InnerAccumulator,\n", k);
+  for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
+  text += std::format("  last_row: u32,\n  to_head: InnerAccumulator,\n}}\n{}  var to_head = no_value();\n",
+                      tile_rows_head);
+  for (std::uint32_t k = 0; k < rows; ++k)
+    text += std::format("  to_head = select(to_head, {}, {} != 0u);\n", to_head(k), mask_of(k));
+  text += "  return Rows(";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("{},\n              ", sum(k));
+  text += counts.packed_rows();
+  text += "(35u - countLeadingZeros(tile.masks0)) / 4u, to_head);\n}\n" + counts.rows_before();
+  for (std::uint32_t k = 0; k < rows; ++k)
+    text += std::format("fn row_sum{0}(rows: Rows) -> InnerAccumulator {{ return rows.e{0}; }}\n", k);
+  text +=
+      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+      "  let last = workgroup.subgroup_size - 1u;\n";
+  std::string list;
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let i{0} = subgroupInclusiveAdd(rows.e{0});\n", k);
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format("  let e{0} = {1}i{0} - rows.e{0};\n  let s{0} = {1}subgroupShuffle(i{0}, last);\n", k,
+                        k == 0 ? std::string() : std::format("s{} + ", k - 1));
+    list += std::format("e{}, ", k);
+  }
+  for (std::uint32_t w = 0; w < counts.words(); ++w) {
+    text += std::format(
+        "  let c{0} = subgroupExclusiveAdd(rows.r{0});\n  let t{0} = subgroupShuffle(c{0} + rows.r{0}, last);\n", w);
+    list += std::format("c{0}, t{0}, ", w);
+  }
+  text += "  var at_head = rows.to_head + e0;\n";
+  for (std::uint32_t k = 1; k < rows; ++k)
+    text += std::format("  at_head = select(at_head, rows.to_head + e{}, rows.last_row == {}u);\n", k, k + 1);
+  return text + std::format(
+                    "  // The last row with heads, then the last lane in it.\n"
+                    "  let owner = subgroupMax(rows.last_row * 128u + thread.lane) % 128u;\n"
+                    "  let last_head = subgroupShuffle(at_head, owner);\n"
+                    "  return ScannedRows(Rows({}0u, no_value()), Accumulator(s{}, {}, last_head));\n}}\n",
+                    list, rows - 1, counts.sum("t"));
 }
 
 }  // namespace upsweep

@@ -39,7 +39,7 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
 // Items of workgroup memory a thread where pairs of words, one a run, are staged; 0 where they do not fit or do not
 // pay.
 std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& accumulator, const ScanTuning& tuning,
-                                const DeviceTraits& traits);
+                                const DeviceTraits& traits, std::uint32_t wanted = 5);
 
 // Tile, load_tile(), Rows, ... of marked units whose masks and counts lie packed in few registers.
 std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits);

@@ -174,6 +174,23 @@ TEST_P(ReduceByKeyShapesGpu, RunsMaySpanManyTiles) {
   }
 }
 
+// Sums of wrapping integers are differences of prefix sums: of i32, at sizes around tiles, with runs that end at tiles.
+TEST_P(ReduceByKeyShapesGpu, SignedSumsWrap) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  for (const ScanTuning& tuning : some_paths()) {
+    const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
+    for (const std::uint32_t count : {tile - 1, tile, 3 * tile + 1}) {
+      const auto items = random_items<std::int32_t>(count, test_seed());
+      std::vector<std::uint32_t> keys(count);
+      for (std::uint32_t i = 0; i < count; ++i) keys[i] = i / tile;
+      check_default(keys, items, BinaryOperator::sum(), {.tuning = tuning, .key_item = 1, .input_item = 5});
+      check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, 2 * tile, random), items,
+                    BinaryOperator::sum(), {.tuning = tuning, .key_item = 3, .input_item = 2});
+    }
+  }
+}
+
 TEST_P(ReduceByKeyShapesGpu, OperatorsNeverSeeValuesOfTwoRuns) {
   const auto wary = BinaryOperator::custom("wary",
                                            "fn wary(a: vec2u, b: vec2u) -> vec2u {\n"

@@ -25,6 +25,9 @@ struct Problem {
   const ReduceByKeyShape& shape;
   LoweredOperator op;
   [[nodiscard]] bool is_custom() const { return shape.combine.kind == OperatorKind::custom; }
+  [[nodiscard]] bool wraps() const {
+    return shape.combine.kind == OperatorKind::sum && (op.accumulator == "u32" || op.accumulator == "i32");
+  }
 };
 
 Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
@@ -151,6 +154,151 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
   builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
+// Sums that wrap come back as differences of prefix sums: nothing but sums and counts is scanned.
+Status add_difference_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
+  const StoredType value = stored_type(problem.shape.input);
+  builder.alias("RawValue", value.raw);
+  add_tile_items(builder, keys);
+  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+  const std::uint32_t count = keys.unit_items;
+  const bool vectors = count > 1;
+  const TileItems values{.type = problem.shape.input, .unit_items = count};
+  builder.alias("ValueUnit", unit_type(problem.shape.input, count));
+  std::string text = heads_text(keys);
+  text += std::format(
+      "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n{}"
+      "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
+      "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
+      "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n",
+      vectors ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
+  std::string inside;
+  std::string by_item;
+  std::string items;
+  std::string sum;
+  std::string to_head;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
+                          k == 0 ? "" : " | ", 1u << k, k, k);
+    by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
+    text += std::format(
+        "fn value_item{0}(unit_values: ValueUnit, unit: u32, range: Range) -> InnerAccumulator {{\n"
+        "  return import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n}}\n",
+        k, values.item("unit_values", k));
+    items += std::format("  let x{0} = keep_inside(value_item{0}(u.values, unit, range), (u.mask & {1}u) != 0u);\n", k,
+                         16u << k);
+    sum += std::format("{}x{}", k == 0 ? "" : " + ", k);
+  }
+  for (std::uint32_t k = 0; k < 3; ++k) to_head += k + 1 < count ? std::format("x{}, ", k) : "no_value(), ";
+  text += std::format(
+      "fn keep_inside(value: InnerAccumulator, is_kept: bool) -> InnerAccumulator {{\n"
+      "  return select(no_value(), value, is_kept);\n}}\n"
+      "fn inside_mask(unit: u32, range: Range) -> u32 {{\n  let first = unit * UNIT_ITEMS;\n  return {0};\n}}\n"
+      "fn load_before(unit: u32, range: Range) -> RawItem {{\n"
+      "  return load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range);\n}}\n"
+      "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n  return {1};\n}}\n",
+      inside,
+      // Both begin alike: what they differ by is whole units.
+      vectors ? "value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS]"
+              : "values[unit - params.input_first + params.values_first]");
+  // As add_tile_items() does with the keys.
+  text += vectors ? std::format(
+                        "struct ValueEnds {{\n  first: ValueUnit,\n  last: ValueUnit,\n}}\n"
+                        "fn end_values(unit: u32, range: Range) -> ValueUnit {{\n  return ValueUnit({});\n}}\n"
+                        "fn load_value_ends(range: Range) -> ValueEnds {{\n"
+                        "  return ValueEnds(end_values(range.begin / UNIT_ITEMS, range), end_values((range.end - 1u) / "
+                        "UNIT_ITEMS, range));\n}}\n"
+                        "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {{\n"
+                        "  let first_whole = (range.begin + UNIT_ITEMS - 1u) / UNIT_ITEMS;\n"
+                        "  let end_whole = range.end / UNIT_ITEMS;\n"
+                        "  let whole = load_values(clamp(unit, first_whole, max(end_whole, 1u) - 1u), range);\n"
+                        "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < "
+                        "first_whole);\n}}\n",
+                        by_item)
+                  : std::string(
+                        "struct ValueEnds {\n  unused: u32,\n}\n"
+                        "fn load_value_ends(range: Range) -> ValueEnds { return ValueEnds(0u); }\n"
+                        "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {\n"
+                        "  return load_value_at(unit, range);\n}\n");
+  // What helps a stalled tile folds unit by unit.
+  text += std::format(
+      "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
+      "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
+      "struct Unit {{\n  values: ValueUnit,\n  mask: u32,\n}}\n"
+      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
+      "  return Loaded(load_edge_items(unit, ends, range), load_before(unit, range),\n"
+      "                load_edge_values(unit, load_value_ends(range), range));\n}}\n"
+      "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
+      "  let inside = inside_mask(unit, range);\n"
+      "  return Unit(loaded.values, (heads_of(loaded.items, loaded.before, unit, range) & inside) | (inside << "
+      "4u));\n}}\n"
+      "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
+      "{}  return Accumulator({}, countOneBits(u.mask & 15u), sum_to_head({}u.mask & 15u));\n}}\n",
+      items, sum, to_head);
+  builder.generated("units", text);
+  return {};
+}
+
+// Each run is staged as its key and the sum of what lies before it in the tile; neighbours there give the sums of runs.
+void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {
+  const std::uint32_t count = keys.unit_items;
+  builder.constant("STAGE", stage * tuning.workgroup_size);
+  std::string text =
+      "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
+      "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
+      "var<workgroup> shared_runs: u32;\n"
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged: array<vec2u, STAGE + WORKGROUP_SIZE>;\n"
+      "fn end_run(ended: u32, value: InnerAccumulator) {\n"
+      "  if (ended != 0u) { output[params.output_first + ended - 1u] = result_value(value); }\n}\n"
+      "fn stage_runs(items: RawUnit, ";
+  for (std::uint32_t j = 0; j < count; ++j) text += std::format("x{}: InnerAccumulator, ", j);
+  text += "mask: u32, before: InnerAccumulator, first: u32, spare: u32) {\n  var sum = before;\n  var slot = first;\n";
+  for (std::uint32_t j = 0; j < count; ++j) {
+    // Slots before the window wrap to huge numbers and fail the test, too.
+    text += std::format(
+        "  let is_head{0} = (mask & {1}u) != 0u;\n"
+        "  staged[select(spare, slot, is_head{0} & (slot < STAGE))] = vec2u(bitcast<u32>({2}), bitcast<u32>(sum));\n",
+        j, 1u << j, keys.item("items", j));
+    if (j + 1 < count) text += std::format("  slot += select(0u, 1u, is_head{0});\n  sum += x{0};\n", j);
+  }
+  text +=
+      "}\nfn staged_sum(slot: u32) -> InnerAccumulator { return bitcast<InnerAccumulator>(staged[slot].y); }\n"
+      "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  if (thread.index == 0u) { shared_runs = prefix.total.heads; }\n"
+      "  let count = workgroupUniformLoad(&shared_runs);\n"
+      "  let spare = STAGE + thread.index;\n"
+      "  // The sum before the last run of the tiles before, counted from this tile on.\n"
+      "  var previous = prefix.tile.last - prefix.tile.sum;\n"
+      "  for (var done = 0u; done < count; done += STAGE) {\n"
+      "    let first = prefix.subgroup.heads - done;\n";
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    text += std::format("    stage_runs(tile.u{}, ", k);
+    for (std::uint32_t j = 0; j < count; ++j) text += std::format("tile.x{}_{}, ", k, j);
+    text += std::format("{}, prefix.subgroup.sum + row_sum{}(rows), first + row_before{}(rows), spare);\n", mask_of(k),
+                        k, k);
+  }
+  text +=
+      "    workgroupBarrier();  // the stage is filled\n"
+      "    let staged_count = min(STAGE, count - done);\n"
+      "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
+      "      let run_number = prefix.tile.heads + done + i;\n"
+      "      unique_keys[params.keys_first + run_number] = bitcast<RawItem>(staged[i].x);\n"
+      "      end_run(run_number, staged_sum(i) - select(staged_sum(max(i, 1u) - 1u), previous, i == 0u));\n    }\n"
+      "    previous = staged_sum(staged_count - 1u);\n"
+      "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  builder.generated("store", text);
+  builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
+}
+
+// store_total() that writes the number of runs; `end_run` stores what the last of them came to.
+void add_count_of_runs(KernelBuilder& builder, std::string_view end_run) {
+  builder.generated("total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
+                                         "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
+                                         "  count[params.count_out_first] = sum.heads;\n{}}}\n",
+                                         end_run));
+}
+
 TileProgram make_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
                          const ScanTuning& tuning, bool vectors) {
   const ReduceByKeyShape& shape = problem.shape;
@@ -185,6 +333,34 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
+  const TileAccumulator pairs = difference_accumulator(problem.op);
+  std::uint32_t stage = 0;
+  if (problem.wraps() && tuning.rows <= 8) {
+    // A round for runs of 4 where there is memory (H200, 2026-11-30, 8 vectors, a variant: 355 us instead of 367).
+    stage = choose_pair_stage(keys, pairs, tuning, traits, std::max(5u, keys.unit_items * tuning.rows * 5 / 16));
+    if (stage == 0) stage = choose_pair_stage(keys, pairs, tuning, traits);
+  }
+  if (stage != 0) {
+    program.accumulator = pairs;
+    program.add_types = [&problem](KernelBuilder& builder) {
+      add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
+      builder.generated("difference operator", difference_operator());
+    };
+    program.add_units = [&problem, keys](KernelBuilder& builder, bool) {
+      return add_difference_units(builder, problem, keys);
+    };
+    program.own_tile = [keys, pairs, tuning, &traits](bool lanes) {
+      return difference_tile(keys, pairs, tuning, lanes, traits);
+    };
+    program.has_own_store_tile = true;
+    program.add_sink = [keys, stage, tuning](KernelBuilder& builder) {
+      add_difference_sink(builder, keys, stage, tuning);
+    };
+    program.add_total = [](KernelBuilder& builder, bool has_items) {
+      add_count_of_runs(builder, has_items ? "  end_run(sum.heads, sum.sum - sum.last);\n" : "");
+    };
+    return program;
+  }
   program.lane_scan = [&problem](const ScanTuning& lane_tuning, const DeviceTraits& device) {
     return segmented_lane_scan(problem.is_custom(), lane_tuning, device);
   };
@@ -194,14 +370,11 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
   };
   program.add_units = [&problem, keys](KernelBuilder& builder, bool) { return add_units(builder, problem, keys); };
   const bool has_words = words_of_type(problem.op.accumulator) == 1;
-  const std::uint32_t stage = has_words ? choose_pair_stage(keys, program.accumulator, tuning, traits) : 0;
+  stage = has_words ? choose_pair_stage(keys, program.accumulator, tuning, traits) : 0;
   program.has_own_store_tile = stage != 0;
   program.add_sink = [keys, stage, tuning](KernelBuilder& builder) { add_sink(builder, keys, stage, tuning); };
   program.add_total = [](KernelBuilder& builder, bool has_items) {
-    builder.generated("total", std::format("@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n"
-                                           "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
-                                           "  count[params.count_out_first] = sum.heads;\n{}}}\n",
-                                           has_items ? "  end_run(sum);\n" : ""));
+    add_count_of_runs(builder, has_items ? "  end_run(sum);\n" : "");
   };
   return program;
 }
@@ -211,8 +384,11 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
 ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
   ScanTuning tuning =
       select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
-  // H200, 2026-11-30, runs of 4 at 2^26: 476 us with 6 vectors, 529 with 4, 647 with 8, which spill.
-  tuning.rows = std::min(tuning.rows, 6u);
+  // H200, 2026-11-30, runs of 4 at 2^26: sums that wrap 332 us with 8 vectors, about 450 with 4 (variants of this
+  // text); others 476 with 6, 529 with 4, 647 with 8, which spill.
+  const bool wraps = shape.combine.kind == OperatorKind::sum &&
+                     (shape.input == ElementType::u32() || shape.input == ElementType::i32());
+  tuning.rows = std::min(tuning.rows, wraps ? 8u : 6u);
   return tuning;
 }
 

@@ -131,6 +131,22 @@ TEST(ReduceByKeyPlan, MovesVectorsWhereTypesAndOffsetsAllow) {
   EXPECT_FALSE(vectors(by_key(1000), {.input_bytes = 4}));
 }
 
+TEST(ReduceByKeyPlan, OnlySumsThatWrapAreDifferences) {
+  const auto differences = [](const ReduceByKeyShape& shape) {
+    return planned(shape, gpu_traits(), fixed_tuning(ScanPath::single_pass))
+        .dispatches.at(0)
+        .kernel->text.contains("sum_to_head");
+  };
+  const ElementType key = ElementType::u32();
+  EXPECT_TRUE(differences(by_key(100'000, key, ElementType::u32())));
+  EXPECT_TRUE(differences(by_key(100'000, ElementType::f32(), ElementType::i32())));
+  // A difference of float sums would lose what is small beside what came before.
+  EXPECT_FALSE(differences(by_key(100'000, key, ElementType::f32())));
+  EXPECT_FALSE(differences(by_key(100'000, key, ElementType::u32(), BinaryOperator::max())));
+  EXPECT_FALSE(differences(by_key(100'000, key, ElementType::u64())));
+  EXPECT_FALSE(differences(by_key(100'000, ElementType::u64(), ElementType::u32()))) << "keys that are not staged";
+}
+
 TEST(ReduceByKeyPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
   EXPECT_EQ(planned(by_key(count), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 16 * count);

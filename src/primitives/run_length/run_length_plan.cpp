@@ -27,6 +27,9 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
   const auto rename = text.find("fn item_mask");
   text.replace(rename, std::string_view("fn item_mask").size(), "fn head_mask");
   text +=
+      "fn begins_run(before: RawItem, item: RawItem, position: u32, range: Range) -> bool {\n"
+      "  let is_first = position == range.begin && params.is_first_window == 1u;\n"
+      "  return is_first | !same_item(item_value(before), item_value(item));\n}\n"
       "fn run_repeats(position: u32, range: Range) -> bool {\n"
       "  // The item in front begins a run, too.\n"
       "  let before = max(position, params.input_first + 1u) - 1u;\n"
