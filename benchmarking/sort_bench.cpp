@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upsweep/sort.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <format>
+
+#include "benchmarking/bench_families.h"
+#include "benchmarking/tuning.h"
+
+namespace upsweep::bench {
+namespace {
+
+struct SortOperation {
+  std::string_view name;
+  bool has_values = false;
+};
+constexpr std::array sort_operations{
+    SortOperation{.name = "keys"},
+    SortOperation{.name = "pairs", .has_values = true},
+};
+
+constexpr std::uint64_t chunk_items = 1ull << 22;
+
+// Spreads the bits of a key, so that the sum over a multiset tells it from others.
+constexpr std::uint64_t mixed(std::uint64_t key) {
+  key = (key ^ (key >> 31)) * 0x7fb5d329728ea185u;
+  key = (key ^ (key >> 27)) * 0x81dadef4bc2dd44du;
+  return key ^ (key >> 33);
+}
+
+// Sorted, and the same keys as the input: by the sum of their mixed bits. With values that number the items each key is
+// that of its number and pairs ascend, so that no item is missing and equal keys have kept their order.
+template <typename Key, typename InputKey>
+Result<Verdict> check_sorted(Context& context, const BufferView& keys, const BufferView* values,
+                             std::uint64_t item_count, InputKey input_key) {
+  std::uint64_t sum = 0;
+  Key last_key = 0;
+  std::uint32_t last_value = 0;
+  for (std::uint64_t first = 0; first < item_count; first += chunk_items) {
+    const std::uint64_t count = std::min(chunk_items, item_count - first);
+    const auto read = [&]<typename T>(const BufferView& view, std::vector<T>& items) -> Status {
+      const auto bytes = context.read(BufferView(view.buffer, view.offset_bytes + first * sizeof(T), count * sizeof(T)),
+                                      count * sizeof(T));
+      if (!bytes) return std::unexpected(bytes.error());
+      items.resize(count);
+      std::memcpy(items.data(), bytes->data(), count * sizeof(T));
+      return {};
+    };
+    std::vector<Key> key_chunk;
+    std::vector<std::uint32_t> value_chunk;
+    if (const Status ok = read(keys, key_chunk); !ok) return std::unexpected(ok.error());
+    if (values != nullptr) {
+      if (const Status ok = read(*values, value_chunk); !ok) return std::unexpected(ok.error());
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Key key = key_chunk[i];
+      const bool is_first = first + i == 0;
+      if (!is_first && key < last_key) return Verdict{};
+      if (values != nullptr) {
+        const std::uint32_t value = value_chunk[i];
+        if (value >= item_count || input_key(value) != key) return Verdict{};
+        if (!is_first && key == last_key && value <= last_value) return Verdict{};
+        last_value = value;
+      }
+      sum += mixed(key);
+      last_key = key;
+    }
+  }
+  std::uint64_t wanted = 0;
+  for (std::uint64_t i = 0; i < item_count; ++i) wanted += mixed(input_key(static_cast<std::uint32_t>(i)));
+  return Verdict{.correct = sum == wanted};
+}
+
+class SortBench : public LibraryBench {
+ public:
+  SortBench(const SortOperation& operation, ElementType type, std::vector<std::string> tuning)
+      : LibraryBench("sort", std::string(operation.name), std::move(type)),
+        has_values_(operation.has_values),
+        tuning_(std::move(tuning)) {}
+
+  Status prepare(Session& session, std::uint64_t most_items) override {
+    if (const Status ok = session.fill_input(*type().scalar); !ok) return ok;
+    const std::uint64_t most = std::max<std::uint64_t>(most_items, 1);
+    const auto keys = session.buffer("output", words_of(most));
+    if (!keys) return std::unexpected(keys.error());
+    sorted_keys_ = *keys;
+    if (!has_values_) return {};
+    const auto values = session.buffer("values", most);
+    if (!values) return std::unexpected(values.error());
+    values_ = *values;
+    const auto sorted = session.buffer("sorted values", most);
+    if (!sorted) return std::unexpected(sorted.error());
+    sorted_values_ = *sorted;
+    std::vector<std::uint32_t> numbers;
+    for (std::uint64_t first = 0; first < most; first += chunk_items) {
+      numbers.resize(std::min(chunk_items, most - first));
+      for (std::uint64_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(first + i);
+      const BufferView view(values_.buffer, values_.offset_bytes + first * 4, numbers.size() * 4);
+      if (const Status ok = session.context().write(view, std::as_bytes(std::span(numbers))); !ok) return ok;
+    }
+    return {};
+  }
+
+  Result<Work> make(Session& session, std::uint64_t item_count) override {
+    const SortShape shape = shape_of(item_count);
+    std::optional<SortTuning> tuning;
+    if (!tuning_.empty()) {
+      tuning = select_sort_tuning(shape, session.context().traits());
+      if (const Status ok = change_tuning(*tuning, tuning_); !ok) return std::unexpected(ok.error());
+    }
+    return make_with(session, item_count, tuning);
+  }
+
+  [[nodiscard]] SortShape shape_of(std::uint64_t item_count) const {
+    SortShape shape{.item_count = Count::on_host(item_count), .key = type()};
+    if (has_values_) shape.value = ElementType::u32();
+    return shape;
+  }
+
+  Result<Work> make_with(Session& session, std::uint64_t item_count, std::optional<SortTuning> tuning) const {
+    const SortShape shape = shape_of(item_count);
+    auto plan = plan_sort(shape, session.context().traits(), tuning);
+    if (!plan) return std::unexpected(plan.error());
+    SortBuffers buffers{.keys = session.input(), .sorted_keys = sorted_keys_};
+    if (has_values_) {
+      buffers.values = values_;
+      buffers.sorted_values = sorted_values_;
+    }
+    return Work{std::make_shared<const Plan>(std::move(*plan)),
+                [&session, shape, tuning, buffers](WGPUComputePassEncoder pass) {
+                  return record_sort(session.context(), pass, shape, buffers, tuning);
+                }};
+  }
+
+  Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
+    const std::uint64_t key_words = words_of(item_count);
+    Expectation expected{.outputs = {BufferView(sorted_keys_.buffer, 0, key_words * 4)},
+                         .check = [&session, item_count, this] { return check(session.context(), item_count); },
+                         .bytes_moved = 8 * (key_words + (has_values_ ? item_count : 0))};
+    if (has_values_) expected.outputs.emplace_back(sorted_values_.buffer, 0, item_count * 4);
+    return expected;
+  }
+
+ private:
+  Result<Verdict> check(Context& context, std::uint64_t item_count) const {
+    const BufferView* values = has_values_ ? &sorted_values_ : nullptr;
+    const Scalar scalar = *type().scalar;
+    if (scalar == Scalar::u64) {
+      return check_sorted<std::uint64_t>(context, sorted_keys_, values, item_count, input_u64);
+    }
+    // Numbers in [0, 1) compare as their bits do.
+    return check_sorted<std::uint32_t>(context, sorted_keys_, values, item_count,
+                                       [scalar](std::uint32_t i) { return input_bits(i, scalar); });
+  }
+
+  bool has_values_;
+  std::vector<std::string> tuning_;
+  BufferView sorted_keys_;
+  BufferView values_;
+  BufferView sorted_values_;
+};
+
+// The library's own kernels, with what makes them fast switched on one after the other.
+class SortLadder : public Ladder {
+ public:
+  explicit SortLadder(std::unique_ptr<SortBench> bench)
+      : Ladder(std::move(bench)), bench_(&static_cast<SortBench&>(library())) {}
+
+  [[nodiscard]] std::string_view cpu_title() const override { return "CPU, std::sort on one thread"; }
+
+  void measure_cpu(Measurement& row) const override {
+    const Scalar scalar = *bench_->type().scalar;
+    std::vector<std::uint32_t> words(row.item_count);
+    for (std::uint64_t i = 0; i < words.size(); ++i) words[i] = input_bits(static_cast<std::uint32_t>(i), scalar);
+    std::vector<std::uint32_t> sorted;
+    // The copy that each run begins with is a small part of it.
+    row.call = time_on_host([&] {
+      sorted = words;
+      std::ranges::sort(sorted);
+    });
+    row.correct = std::ranges::is_sorted(sorted) && sorted.size() == words.size();
+  }
+
+  [[nodiscard]] std::vector<LadderStep> steps(Session& session) const override {
+    struct Step {
+      std::string_view name;
+      std::string_view title;
+      std::uint32_t digit_bits;
+      bool use_subgroups;
+      SortPath path;
+    };
+    constexpr std::array listed{
+        Step{"digits_of_4_bits", "4-bit digits, ranks in workgroup memory", 4, false, SortPath::three_pass},
+        Step{"digits_of_8_bits", "8-bit digits, ranks in workgroup memory", 8, false, SortPath::three_pass},
+        Step{"ballots", "ranks by ballots of subgroups", 8, true, SortPath::three_pass},
+        Step{"one_sweep", "one pass a digit, with look-back", 8, true, SortPath::single_pass},
+    };
+    std::vector<LadderStep> all;
+    for (const Step& step : listed) {
+      all.push_back({.name = step.name, .title = step.title, .make = [this, &session, step](std::uint64_t item_count) {
+                       SortTuning tuning = select_sort_tuning(bench_->shape_of(item_count), session.context().traits());
+                       tuning.digit_bits = step.digit_bits;
+                       tuning.path = step.path;
+                       if (!step.use_subgroups) {
+                         tuning = {.path = step.path,
+                                   .digit_bits = step.digit_bits,
+                                   .use_subgroups = false,
+                                   .max_workgroups = tuning.max_workgroups,
+                                   .one_workgroup_items = tuning.one_workgroup_items};
+                       }
+                       return bench_->make_with(session, item_count, tuning);
+                     }});
+    }
+    all.push_back({.name = library_step, .title = library_title, .make = [this, &session](std::uint64_t item_count) {
+                     return bench_->make_with(session, item_count, std::nullopt);
+                   }});
+    return all;
+  }
+
+ private:
+  SortBench* bench_;
+};
+
+Result<std::vector<std::unique_ptr<SortBench>>> make_benches(const BenchRequest& request, bool for_ladder) {
+  SortTuning tried;
+  if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
+  std::vector<std::unique_ptr<SortBench>> benches;
+  std::string known;
+  for (const SortOperation& operation : sort_operations) {
+    if (for_ladder && operation.has_values) continue;
+    std::vector<ElementType> types{ElementType::u32(), ElementType::f32()};
+    if (!for_ladder) types.push_back(ElementType::u64());
+    for (const ElementType& type : types) {
+      known += std::format("{}{} of {}", known.empty() ? "" : ", ", operation.name, type.name);
+      const bool is_wanted = request.operation.empty() || request.operation == operation.name;
+      const bool has_type =
+          request.types.empty() ? type == ElementType::u32() : std::ranges::contains(request.types, type);
+      if (is_wanted && has_type) benches.push_back(std::make_unique<SortBench>(operation, type, request.tuning));
+    }
+  }
+  if (benches.empty()) {
+    return fail(ErrorKind::invalid_request,
+                std::format("The {} of sort shows {}, and nothing else.", for_ladder ? "ladder" : "benchmark", known));
+  }
+  return benches;
+}
+
+}  // namespace
+
+Result<LibraryBenches> sort_benches(const BenchRequest& request) {
+  auto made = make_benches(request, false);
+  if (!made) return std::unexpected(made.error());
+  return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
+}
+
+Result<Ladders> sort_ladders(const BenchRequest& request) {
+  auto made = make_benches(request, true);
+  if (!made) return std::unexpected(made.error());
+  Ladders ladders;
+  for (std::unique_ptr<SortBench>& bench : *made) ladders.push_back(std::make_unique<SortLadder>(std::move(bench)));
+  return ladders;
+}
+
+}  // namespace upsweep::bench

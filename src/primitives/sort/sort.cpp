@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upsweep/sort.h"
+
+#include <array>
+
+#include "exec/context_impl.h"
+#include "plan/hash.h"
+
+namespace upsweep {
+namespace {
+
+struct SortKey {
+  SortShape shape;
+  SortTuning tuning;
+  bool operator==(const SortKey&) const = default;
+};
+
+bool is_same(const BufferView& a, const BufferView& b) {
+  return a.buffer != nullptr && a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
+}
+
+Result<const Plan*> find_plan(Context& context, const SortKey& key) {
+  const SortShape& shape = key.shape;
+  std::uint64_t hash = hash_bytes("sort");
+  hash = hash_bytes(shape.key.name, hash);
+  hash = hash_number(shape.item_count.max, hash);
+  hash = hash_number(shape.begin_bit * 64ull + shape.end_bit, hash);
+  hash = hash_number(key.tuning.items_per_thread, hash);
+  if (shape.value) hash = hash_bytes(shape.value->name, hash);
+  return cached_plan(context.impl(), hash, key, [&] { return plan_sort(shape, context.traits(), key.tuning); });
+}
+
+// Whether all pipelines of the plan exist. Those that nobody has asked for yet are begun.
+bool is_ready_or_begun(Context::Impl& impl, const Plan& plan) {
+  bool is_ready = true;
+  for (const Dispatch& dispatch : plan.dispatches) {
+    const auto progress = impl.pipelines.progress_of(*dispatch.kernel);
+    is_ready = is_ready && progress == PipelineCache::Progress::ready;
+    // An error will be met again by whoever records the plan.
+    if (progress == PipelineCache::Progress::absent) {
+      impl.pipelines.get_async(impl, dispatch.kernel, [](const Status&) {});
+    }
+  }
+  return is_ready;
+}
+
+// Kernels for large tiles take a second to compile on some devices: one for small tiles serves until then.
+constexpr std::uint32_t stand_in_items_per_thread = 4;
+
+}  // namespace
+
+Status record_sort(Context& context, RecordTarget target, const SortShape& shape, const SortBuffers& buffers,
+                   std::optional<SortTuning> tuning) {
+  const bool same_keys = is_same(buffers.keys, buffers.sorted_keys);
+  const bool same_values = is_same(buffers.values, buffers.sorted_values);
+  const bool is_in_place = same_keys && (!shape.value || same_values);
+  if (!is_in_place && (same_keys || same_values)) {
+    return fail(ErrorKind::invalid_request,
+                "A sort in place has one view for keys and one for values; only one of the two is in place.");
+  }
+  if (shape.in_place && buffers.keys.buffer != nullptr && !is_in_place) {
+    return fail(ErrorKind::invalid_request, "A sort in place has one view; the keys are another than the sorted keys.");
+  }
+  thread_local SortKey key;  // its strings keep their memory from call to call
+  key.shape = shape;
+  key.shape.in_place = shape.in_place || is_in_place;
+  key.tuning = tuning ? *tuning : select_sort_tuning(key.shape, context.traits());
+  auto plan = find_plan(context, key);
+  if (!plan) return std::unexpected(plan.error());
+  Context::Impl& impl = context.impl();
+  const bool may_stand_in = !tuning && !impl.traits.is_cpu && impl.waiter.can_wait() &&
+                            key.tuning.items_per_thread > stand_in_items_per_thread;
+  if (may_stand_in && !is_ready_or_begun(impl, **plan)) {
+    key.tuning.items_per_thread = stand_in_items_per_thread;
+    key.tuning.stage_rounds = 1;
+    plan = find_plan(context, key);
+    if (!plan) return std::unexpected(plan.error());
+  }
+  const std::array arguments{Argument{"keys", buffers.keys},
+                             Argument{"values", buffers.values},
+                             Argument{"indices", buffers.indices},
+                             Argument{"sorted_keys", buffers.sorted_keys},
+                             Argument{"sorted_values", buffers.sorted_values},
+                             Argument{"item_count", buffers.item_count}};
+  return context.record(target, **plan, arguments);
+}
+
+}  // namespace upsweep

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts on a device against std::stable_sort. Values number the items, so that every result shows whether it is stable.
+#include <gmock/gmock.h>
+
+#include <format>
+#include <limits>
+#include <numeric>
+
+#include "exec/self_test.h"
+#include "primitives/sort/sort_reference.h"
+#include "testing/generators.h"
+#include "testing/gpu_test.h"
+#include "testing/operators_for_tests.h"
+
+namespace upsweep::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// How one sort of a test runs, beside its shape.
+struct Setting {
+  std::optional<SortTuning> tuning = {};
+  std::uint64_t input_item = 0;
+  std::uint64_t output_item = 0;
+  std::optional<std::uint32_t> count = {};  ///< Of items, read on the device.
+};
+
+class SortGpu : public GpuTest {
+ protected:
+  /// Sorts `keys` with `values` and checks what the shape writes.
+  template <typename Key, typename Value>
+  void check(const std::vector<Key>& keys, const std::vector<Value>& values, SortShape shape, const Setting& setting) {
+    shape.item_count = {keys.size(), setting.count.has_value()};
+    SCOPED_TRACE(std::format("{} {}{} bits [{}, {}){}{}{}{}, tuning {}", keys.size(), shape.key.name,
+                             shape.key_is_f64 ? " (f64)" : "", shape.begin_bit, shape.end_bit,
+                             shape.descending ? " descending" : "", shape.in_place ? " in place" : "",
+                             shape.value ? " with " + shape.value->name : "",
+                             setting.count ? std::format(", {} on the device", *setting.count) : "",
+                             setting.tuning ? to_string(*setting.tuning) : "of the library"));
+    const std::size_t used = std::min<std::size_t>(keys.size(), setting.count.value_or(0xffffffffu));
+    const std::vector<Key> first(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(used));
+    const auto order = sorted_indices(first, shape);
+
+    const GuardedBuffer key_buffer(context(), bytes_of(keys), item_offset<Key>(setting.input_item));
+    const GuardedBuffer value_buffer(context(), bytes_of(values), item_offset<Value>(setting.input_item));
+    const GuardedBuffer sorted_keys(context(), bytes_of(unwritten<Key>(keys.size())),
+                                    item_offset<Key>(setting.output_item));
+    const GuardedBuffer sorted_values(context(), bytes_of(unwritten<Value>(values.size())),
+                                      item_offset<Value>(setting.output_item));
+    const GuardedBuffer indices(context(), bytes_of(unwritten<std::uint32_t>(keys.size())), 12);
+    const GuardedBuffer item_count(context(), bytes_of(std::vector{setting.count.value_or(0)}), 20);
+    SortBuffers buffers;
+    if (!shape.in_place) buffers.keys = key_buffer.view();
+    if (shape.value && !shape.in_place) buffers.values = value_buffer.view();
+    if (shape.write_keys) buffers.sorted_keys = shape.in_place ? key_buffer.view() : sorted_keys.view();
+    if (shape.value) buffers.sorted_values = shape.in_place ? value_buffer.view() : sorted_values.view();
+    if (shape.write_indices) buffers.indices = indices.view();
+    if (setting.count) buffers.item_count = item_count.view();
+    run([&](WGPUCommandEncoder encoder) { return record_sort(context(), encoder, shape, buffers, setting.tuning); });
+
+    const auto wanted = [&]<typename T>(const std::vector<T>& items, bool is_written) {
+      std::vector<T> result = shape.in_place ? items : unwritten<T>(items.size());
+      if (is_written) std::ranges::copy(gathered(items, order), result.begin());
+      return result;
+    };
+    expect_items(items_of<Key>((shape.in_place ? key_buffer : sorted_keys).read_and_check_guards()),
+                 wanted(keys, shape.write_keys));
+    expect_items(items_of<Value>((shape.in_place ? value_buffer : sorted_values).read_and_check_guards()),
+                 wanted(values, shape.value.has_value()));
+    auto index_result = unwritten<std::uint32_t>(keys.size());
+    if (shape.write_indices) std::ranges::copy(order, index_result.begin());
+    expect_items(items_of<std::uint32_t>(indices.read_and_check_guards()), index_result);
+    if (shape.in_place) return;
+    expect_items(items_of<Key>(key_buffer.read_and_check_guards()), keys);
+    expect_items(items_of<Value>(value_buffer.read_and_check_guards()), values);
+  }
+
+  /// The same with values that number the items.
+  template <typename Key>
+  void check_pairs(const std::vector<Key>& keys, SortShape shape, const Setting& setting) {
+    std::vector<std::uint32_t> numbers(keys.size());
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    shape.value = ElementType::u32();
+    check(keys, numbers, shape, setting);
+  }
+
+  /// Small tiles, so that a few thousand items take many; else the profile's own.
+  [[nodiscard]] SortTuning tuning(SortPath path) const {
+    SortTuning tuning = select_sort_tuning({.item_count = Count::on_host(100'000)}, context().traits());
+    tuning.path = path;
+    tuning.one_workgroup_items = 0;
+    tuning.workgroup_size = 64;
+    tuning.digit_bits = 6;
+    tuning.items_per_thread = 5;
+    tuning.use_subgroups = true;
+    if (is_tiny()) {
+      tuning.workgroup_size = 16;
+      tuning.digit_bits = 4;
+      tuning.items_per_thread = 2;
+      tuning.stage_rounds = 2;
+      tuning.look_back_late = false;
+      tuning.max_workgroups = 5;
+    } else if (GetParam() == Profile::minimum_limits) {
+      tuning.workgroup_size = 256;
+      tuning.digit_bits = 8;
+      tuning.items_per_thread = 3;
+    }
+    return tuning;
+  }
+  [[nodiscard]] SortPath one_path() const {
+    return static_cast<int>(GetParam()) % 2 == 0 ? SortPath::single_pass : SortPath::three_pass;
+  }
+  [[nodiscard]] std::vector<SortPath> some_paths() const {
+    if (is_thorough()) return {SortPath::three_pass, SortPath::single_pass};
+    return {one_path()};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, SortGpu, all_profiles, profile_name);
+
+TEST_P(SortGpu, PairsAreSortedAndStableAtEverySizeAroundAThreshold) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  for (const SortPath path : some_paths()) {
+    const SortTuning chosen = tuning(path);
+    const std::uint32_t tile = chosen.workgroup_size * chosen.items_per_thread;
+    for (const std::uint32_t count :
+         {1u, 2u, 15u, 16u, 17u, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1, 7 * tile + 5, 11 * tile}) {
+      // Few distinct keys, so that most have equals.
+      auto keys = random_items<std::uint32_t>(count, seed + count);
+      for (std::uint32_t& key : keys) key %= count / 3 + 2;
+      check_pairs(keys, {.key = ElementType::u32()},
+                  {.tuning = chosen, .input_item = count % 5, .output_item = count % 3});
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(SortGpu, OneWorkgroupSortsWhatFits) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  for (const std::uint32_t count : {1u, 2u, 3u, 63u, 64u, 65u, 255u, 257u, 500u, 512u, 1000u}) {
+    check_pairs(random_items<std::uint32_t>(count, seed + count), {.key = ElementType::u32()}, {.output_item = 1});
+    if (HasFailure()) return;
+  }
+  check_pairs(random_items<std::uint32_t>(333, seed), {.key = ElementType::u32(), .in_place = true}, {});
+}
+
+TEST_P(SortGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const std::uint32_t count = affordable(2500);
+  const Setting setting{.tuning = tuning(one_path()), .input_item = 1, .output_item = 2};
+  for (const bool descending : {false, true}) {
+    check_pairs(random_items<std::uint32_t>(count, seed), {.key = ElementType::u32(), .descending = descending},
+                setting);
+    check_pairs(random_items<std::int32_t>(count, seed), {.key = ElementType::i32(), .descending = descending},
+                setting);
+    // Words of all kinds: NaN of either sign, subnormals, -0.
+    auto words = random_items<std::uint32_t>(count, seed);
+    const std::uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x7f800000, 0xff800000,
+                                     0x7f800001, 0xffffffff, 0x7fffffff, 0xff800001, 0x007fffff, 0x3f800000};
+    for (std::size_t i = 0; i < words.size(); i += 3) words[i] = special[i / 3 % std::size(special)];
+    check_pairs(items_of<float>(bytes_of(words)), {.key = ElementType::f32(), .descending = descending}, setting);
+    std::vector<Half> halves;
+    for (const std::uint32_t word : random_items<std::uint32_t>(count, seed + 1)) {
+      halves.push_back({static_cast<std::uint16_t>(word)});
+    }
+    check_pairs(halves, {.key = ElementType::f16(), .descending = descending}, setting);
+    if (HasFailure() || (!is_thorough() && descending)) return;
+    auto longs = random_items<std::uint64_t>(count, seed);
+    for (std::size_t i = 0; i < longs.size(); i += 2) longs[i] = longs[i] % 5 << 31;
+    check_pairs(longs, {.key = ElementType::u64(), .descending = descending}, setting);
+    check_pairs(items_of<std::int64_t>(bytes_of(longs)), {.key = ElementType::i64(), .descending = descending},
+                setting);
+    const std::uint64_t special_doubles[] = {0,
+                                             0x8000000000000000,
+                                             1,
+                                             0x8000000000000001,
+                                             0x7ff0000000000000,
+                                             0xfff0000000000000,
+                                             0x7ff0000000000001,
+                                             0xffffffffffffffff,
+                                             0xfff0000000000001,
+                                             0x3ff0000000000000,
+                                             0xbff0000000000000,
+                                             0x00000000ffffffff,
+                                             0x8000000100000000,
+                                             0x80000000ffffffff};
+    for (std::size_t i = 0; i < longs.size(); i += 3) longs[i] = special_doubles[i / 3 % std::size(special_doubles)];
+    check_pairs(items_of<double>(bytes_of(longs)),
+                {.key = ElementType::u64(), .key_is_f64 = true, .descending = descending}, setting);
+    if (HasFailure()) return;
+  }
+}
+
+// Zeros of both signs keep their order, and their bits.
+TEST_P(SortGpu, ZerosOfBothSignsAreEqual) {
+  const std::vector<std::uint32_t> words{0x00000000, 0x80000000, 0x00000000, 0x80000000};
+  const auto zeros = items_of<float>(bytes_of(words));
+  for (const bool descending : {false, true}) {
+    check_pairs(zeros, {.key = ElementType::f32(), .descending = descending}, {});
+    check_pairs(zeros, {.key = ElementType::f32(), .descending = descending}, {.tuning = tuning(one_path())});
+  }
+}
+
+TEST_P(SortGpu, EveryDistributionIsSorted) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const std::uint32_t count = affordable(2000);
+  const Setting setting{.tuning = tuning(one_path())};
+  const auto check_all = [&](auto key_of) {
+    std::vector<std::uint32_t> keys;
+    for (std::uint32_t i = 0; i < count; ++i) keys.push_back(key_of(i));
+    check_pairs(keys, {.key = ElementType::u32()}, setting);
+  };
+  check_all([](std::uint32_t) { return 0xffffffffu; });
+  check_all([](std::uint32_t i) { return i; });
+  check_all([&](std::uint32_t i) { return count - i; });
+  check_all([](std::uint32_t i) { return (i & 0xff) << 8 | (i >> 8 & 0xff); });
+  check_all([](std::uint32_t i) { return 1u << (i * 7 % 32); });
+  check_all([](std::uint32_t i) { return 0xfffffffeu + (i * 5 % 3 == 0 ? 1 : 0); });
+  std::vector<float> nans(count, std::bit_cast<float>(0x7fffffffu));
+  check_pairs(nans, {.key = ElementType::f32()}, setting);
+  check_pairs(std::vector<std::uint32_t>(count, 0), {.key = ElementType::u32(), .descending = true}, setting);
+}
+
+TEST_P(SortGpu, ARangeOfBitsAloneDecides) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const std::vector<std::uint32_t> six{0x80000001, 5, 0xC0000000, 0x40000002, 3, 0x80000000};
+  const Setting setting{.tuning = tuning(one_path())};
+  for (const Setting& s : {Setting{}, setting}) {
+    check_pairs(six, {.key = ElementType::u32(), .begin_bit = 30, .end_bit = 32}, s);
+  }
+  const auto keys = random_items<std::uint32_t>(affordable(1500), seed);
+  const auto longs = random_items<std::int64_t>(affordable(1500), seed);
+  for (const auto& [begin, end] : {std::pair{1u, 32u}, {7u, 31u}, {8u, 16u}, {31u, 32u}, {0u, 24u}, {0u, 1u}}) {
+    check_pairs(keys, {.key = ElementType::u32(), .begin_bit = begin, .end_bit = end}, setting);
+    check_pairs(keys, {.key = ElementType::u32(), .begin_bit = begin, .end_bit = end, .in_place = true}, setting);
+    if (!is_thorough()) break;
+  }
+  for (const auto& [begin, end] : {std::pair{7u, 45u}, {29u, 35u}, {40u, 0u}}) {
+    check_pairs(longs, {.key = ElementType::i64(), .begin_bit = begin, .end_bit = end}, setting);
+  }
+}
+
+TEST_P(SortGpu, ValuesOfEveryTypeTravelWithTheirKeys) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const std::uint32_t count = affordable(1200);
+  const auto keys = random_items<std::uint32_t>(count, seed);
+  const Setting setting{.tuning = tuning(one_path()), .input_item = 3, .output_item = 1};
+  for (const Setting& s : {setting, Setting{.input_item = 1}}) {
+    check(keys, random_items<std::uint64_t>(count, seed), {.value = ElementType::u64()}, s);
+    check(keys, random_items<Vec<std::uint32_t, 4>>(count, seed), {.value = ElementType::vec(Scalar::u32, 4)}, s);
+    Random random(seed);
+    std::vector<Tally<3>> records;
+    std::vector<Half> halves;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      records.push_back(Tally<3>::item(random));
+      halves.push_back({static_cast<std::uint16_t>(random.next())});
+    }
+    check(keys, records, {.value = Tally<3>::type()}, s);
+    check(keys, halves, {.value = ElementType::f16()}, s);
+    check(halves, halves, {.key = ElementType::f16(), .value = ElementType::f16(), .in_place = true}, s);
+    check(keys, halves, {.value = ElementType::f16(), .in_place = true}, s);
+    if (HasFailure() || !is_thorough()) return;
+  }
+}
+
+TEST_P(SortGpu, ArgsortSaysWhereItemsWere) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const auto keys = random_items<std::uint32_t>(affordable(1500), seed);
+  const auto longs = random_items<std::uint64_t>(affordable(1500), seed);
+  std::vector<Half> halves;
+  for (const std::uint32_t key : keys) halves.push_back({static_cast<std::uint16_t>(key)});
+  const std::vector<std::uint32_t> none;
+  for (const Setting& s : {Setting{.tuning = tuning(one_path()), .input_item = 2}, Setting{}}) {
+    check(keys, none, {.write_keys = false, .write_indices = true}, s);
+    check(keys, none, {.begin_bit = 3, .end_bit = 13, .write_keys = false, .write_indices = true}, s);
+    check(keys, none, {.write_indices = true}, s);
+    check(keys, none, {.write_indices = true, .in_place = true}, s);
+    check(longs, none, {.key = ElementType::u64(), .write_keys = false, .write_indices = true}, s);
+    check(halves, none, {.key = ElementType::f16(), .write_keys = false, .write_indices = true}, s);
+    check(keys, longs, {.value = ElementType::u64(), .write_keys = false, .write_indices = true}, s);
+    check(keys, longs, {.value = ElementType::u64(), .write_keys = false}, s);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(SortGpu, KeysAloneAndInPlaceAndWithCountsOnTheDevice) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const auto keys = random_items<std::uint32_t>(affordable(3000), seed);
+  const std::vector<std::uint32_t> none;
+  const auto size = static_cast<std::uint32_t>(keys.size());
+  for (const SortPath path : some_paths()) {
+    check(keys, none, {}, {.tuning = tuning(path), .output_item = 3});
+    check(keys, none, {.in_place = true}, {.tuning = tuning(path)});
+    for (const std::uint32_t used : {0u, 1u, size / 2, size, size + 100}) {
+      check_pairs(keys, {}, {.tuning = tuning(path), .count = used});
+      check_pairs(keys, {.in_place = true}, {.tuning = tuning(path), .count = used});
+    }
+  }
+  const std::vector<std::uint32_t> few(keys.begin(), keys.begin() + 600);
+  for (const std::uint32_t used : {0u, 1u, 599u, 700u}) check_pairs(few, {}, {.count = used});
+}
+
+TEST_P(SortGpu, OneCommandBufferHoldsManySorts) {
+  const std::uint64_t seed = test_seed();
+  const SortTuning chosen = tuning(one_path());
+  const std::vector<std::uint32_t> a = random_items<std::uint32_t>(1000, seed);
+  const std::vector<std::uint32_t> b = random_items<std::uint32_t>(1700, seed + 1);
+  const GuardedBuffer keys_a(context(), bytes_of(a));
+  const GuardedBuffer keys_b(context(), bytes_of(b));
+  const GuardedBuffer first(context(), bytes_of(unwritten<std::uint32_t>(a.size())));
+  const GuardedBuffer second(context(), bytes_of(unwritten<std::uint32_t>(b.size())));
+  const GuardedBuffer third(context(), bytes_of(unwritten<std::uint32_t>(a.size())));
+  run([&](WGPUCommandEncoder encoder) -> Status {
+    for (const auto& [keys, sorted, count] :
+         {std::tuple{&keys_a, &first, a.size()}, {&keys_b, &second, b.size()}, {&keys_a, &third, a.size()}}) {
+      const Status recorded = record_sort(context(), encoder, {.item_count = Count::on_host(count)},
+                                          {.keys = keys->view(), .sorted_keys = sorted->view()}, chosen);
+      if (!recorded) return recorded;
+    }
+    return {};
+  });
+  auto sorted_a = a;
+  auto sorted_b = b;
+  std::ranges::sort(sorted_a);
+  std::ranges::sort(sorted_b);
+  expect_items(items_of<std::uint32_t>(first.read_and_check_guards()), sorted_a);
+  expect_items(items_of<std::uint32_t>(second.read_and_check_guards()), sorted_b);
+  expect_items(items_of<std::uint32_t>(third.read_and_check_guards()), sorted_a);
+}
+
+// Tiles that never publish: those behind them count what is missing, and the sort ends, right.
+TEST_P(SortGpu, StalledTilesAreCountedByOthers) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  const auto keys = random_items<std::uint32_t>(affordable(3000), seed);
+  const DeviceTraits traits = context().traits();
+  for (const std::uint32_t hidden : {1u, 2u, 4u}) {
+    DeviceTraits hiding = traits;
+    hiding.test_hidden_chunks = hidden;
+    context().override_traits(hiding);
+    SortTuning chosen = tuning(SortPath::single_pass);
+    chosen.poll_rounds = 4;
+    check_pairs(keys, {}, {.tuning = chosen});
+    check_pairs(keys, {.begin_bit = 4, .end_bit = 32, .in_place = true}, {.tuning = chosen});
+    if (!is_thorough()) break;
+  }
+  context().override_traits(traits);
+}
+
+// On every device of the tests subgroups do run in lock-step.
+TEST_P(SortGpu, TheSelfTestTellsRightRanksFromBrokenOnes) {
+  if (GetParam() != Profile::full) return;
+  const DeviceTraits traits = context().traits();
+  for (const bool is_broken : {false, true}) {
+    DeviceTraits tried = traits;
+    tried.test_broken_look_back = is_broken;
+    context().override_traits(tried);
+    const Status ran = run_lock_step_test(context());
+    EXPECT_TRUE(ran.has_value()) << ran.error().message;
+    EXPECT_EQ(context().traits().lock_step, !is_broken);
+    EXPECT_EQ(context().probe_report().lock_step, !is_broken);
+  }
+  context().override_traits(traits);
+}
+
+TEST_P(SortGpu, SmallTilesServeUntilTheKernelsForLargeOnesAreCompiled) {
+  if (GetParam() != Profile::full) return;
+  const DeviceTraits traits = context().traits();
+  DeviceTraits gpu = traits;
+  gpu.is_cpu = false;  // where compiling is quick or slow, but not the work
+  context().override_traits(gpu);
+  // So many that the library takes large tiles.
+  const auto keys = random_items<std::int64_t>(traits.is_cpu ? 5000 : 300'000, test_seed());
+  const SortShape shape{.key = ElementType::i64(), .end_bit = 16};
+  const auto made = [&] { return context().statistics().plans_made; };
+  const auto before = made();
+  check_pairs(keys, shape, {});
+  EXPECT_EQ(made(), before + 2) << "no other plan stood in";
+  SortShape pairs = shape;
+  pairs.item_count = Count::on_host(keys.size());
+  pairs.value = ElementType::u32();
+  const auto plan = plan_sort(pairs, context().traits());
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_TRUE(context().prepare(*plan).has_value());
+  const auto created = context().statistics().pipelines_created;
+  check_pairs(keys, shape, {});
+  EXPECT_EQ(made(), before + 2);
+  EXPECT_EQ(context().statistics().pipelines_created, created);
+  context().override_traits(traits);
+}
+
+TEST_P(SortGpu, WrongViewsAreRefused) {
+  const GuardedBuffer keys(context(), bytes_of(unwritten<std::uint32_t>(100)));
+  const GuardedBuffer values(context(), bytes_of(unwritten<std::uint32_t>(100)));
+  const GuardedBuffer other(context(), bytes_of(unwritten<std::uint32_t>(100)));
+  const WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(context().device(), nullptr);
+  const SortShape shape{.item_count = Count::on_host(100), .value = ElementType::u32()};
+  const auto message = [&](const SortBuffers& buffers) {
+    const Status status = record_sort(context(), encoder, shape, buffers);
+    return status ? std::string("ok") : status.error().message;
+  };
+  EXPECT_THAT(
+      message(
+          {.keys = keys.view(), .values = values.view(), .sorted_keys = keys.view(), .sorted_values = other.view()}),
+      HasSubstr("only one of the two is in place"));
+  EXPECT_THAT(message({.keys = keys.view(), .values = values.view(), .sorted_keys = other.view()}),
+              HasSubstr("Argument sorted_values has no buffer"));
+  wgpuCommandEncoderRelease(encoder);
+}
+
+}  // namespace
+}  // namespace upsweep::testing

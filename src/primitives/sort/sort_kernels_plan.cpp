@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/sort/sort_kernels.h"
+
+#include <algorithm>
+#include <format>
+#include <string>
+
+#include "plan/kernel_builder.h"
+#include "plan/subgroup_plan.h"
+
+namespace upsweep {
+namespace {
+
+// Threads' values that one raking thread adds up.
+constexpr std::uint32_t rake = 16;
+constexpr std::uint32_t small_workgroup = 256;
+
+std::string word_type(std::uint32_t words) { return words == 1 ? "u32" : std::format("vec{}u", words); }
+
+std::string member(std::uint32_t words, std::uint32_t word) {
+  return words == 1 ? std::string() : std::format(".{}", "xyzw"[word]);
+}
+
+bool is_float(const SortLayout& layout) {
+  return layout.is_f64 || layout.key == Scalar::f32 || layout.key == Scalar::f16;
+}
+
+std::uint32_t key_bits(const SortLayout& layout) { return layout.key == Scalar::f16 ? 16 : 32 * layout.key_words; }
+
+// ordered_bits(): unsigned bits that compare as the keys do. Floats are sign and magnitude; taking the magnitude from
+// the middle or adding it makes -0 and +0 one.
+std::string order_text(const SortLayout& layout) {
+  std::string ordered;
+  std::string text;
+  if (layout.is_f64) {
+    text =
+        "  let magnitude = vec2u(key.x, key.y & 0x7fffffffu);\n"
+        "  let below = vec2u(0u - magnitude.x, 0x80000000u - magnitude.y - u32(magnitude.x != 0u));\n"
+        "  let number = select(magnitude + vec2u(0u, 0x80000000u), below, key.y >= 0x80000000u);\n"
+        "  let is_nan = magnitude.y > 0x7ff00000u || (magnitude.y == 0x7ff00000u && magnitude.x != 0u);\n";
+    ordered = "select(number, vec2u(0xffffffffu), is_nan)";
+  } else if (layout.key == Scalar::f32) {
+    text =
+        "  let magnitude = key & 0x7fffffffu;\n"
+        "  let sign = bitcast<u32>(bitcast<i32>(key) >> 31u);\n"
+        "  let number = 0x80000000u + ((magnitude ^ sign) - sign);\n";
+    ordered = "select(number, 0xffffffffu, magnitude > 0x7f800000u)";
+  } else if (layout.key == Scalar::f16) {
+    text =
+        "  let magnitude = key & 0x7fffu;\n"
+        "  let sign = 0u - (key >> 15u);\n"
+        "  let number = 0x8000u + ((magnitude ^ sign) - sign);\n";
+    ordered = "select(number, 0xffffu, magnitude > 0x7c00u)";
+  } else if (layout.key == Scalar::i32) {
+    ordered = "key ^ 0x80000000u";
+  } else if (layout.key == Scalar::i64) {
+    ordered = "key ^ vec2u(0u, 0x80000000u)";
+  } else {
+    ordered = "key";
+  }
+  if (layout.descending) ordered = std::format("~({})", ordered);
+  text = "fn ordered_bits(key: Key) -> Key {\n" + text + "  return " + ordered + ";\n}\n";
+  text += "fn digit_of(key: Key, digit: Digit) -> u32 {\n";
+  if (layout.key_words == 1) {
+    text += "  return (ordered_bits(key) >> digit.shift) & digit.mask;\n}\n";
+  } else {
+    text +=
+        "  let bits = ordered_bits(key);\n"
+        "  let shift = digit.shift % 32u;\n"
+        "  let low = select(bits.x, bits.y, digit.shift >= 32u);\n"
+        "  let high = select(bits.y, 0u, digit.shift >= 32u || shift == 0u);\n"
+        "  return ((low >> shift) | (high << ((32u - shift) % 32u))) & digit.mask;\n}\n";
+  }
+  return text;
+}
+
+// A key whose ordered bits are all ones; descending floats have none.
+std::string pad_key(const SortLayout& layout) {
+  const bool down = layout.descending;
+  if (is_float(layout) && down) return layout.key_words == 2 ? "vec2u(0u)" : "0u";
+  if (layout.key == Scalar::f16) return "0x7fffu";
+  if (layout.is_f64) return "vec2u(0xffffffffu, 0x7fffffffu)";
+  switch (layout.key) {
+    case Scalar::u32: return down ? "0u" : "0xffffffffu";
+    case Scalar::i32: return down ? "0x80000000u" : "0x7fffffffu";
+    case Scalar::i64: return down ? "vec2u(0u, 0x80000000u)" : "vec2u(0xffffffffu, 0x7fffffffu)";
+    case Scalar::f32: return "0x7fffffffu";
+    default: return down ? "vec2u(0u)" : "vec2u(0xffffffffu)";
+  }
+}
+
+// The digit of a key of the tile, where places behind the last item hold the greatest digit.
+std::string padded_digit_text(const SortLayout& layout) {
+  const bool has_pad = !(is_float(layout) && layout.descending);
+  return std::format("fn padded_digit(key: Key, digit: Digit, is_pad: bool) -> u32 {{\n  return {};\n}}\n",
+                     has_pad ? "digit_of(key, digit)" : "select(digit_of(key, digit), digit.mask, is_pad)");
+}
+
+std::string item_at(std::uint32_t i) { return i == 0 ? "first" : std::format("first + {}u * step", i); }
+std::string digit_at(std::uint32_t i) {
+  return std::format("padded_digit(keys.k{}, digit, {} >= room)", i, item_at(i));
+}
+
+std::string struct_of(std::string_view name, std::string_view prefix, std::string_view type, std::uint32_t count) {
+  std::string text = std::format("struct {} {{\n", name);
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  {}{}: {},\n", prefix, i, type);
+  return text + "}\n";
+}
+
+// load_NAME(first, step, tile_first, room): the items of this thread, `pad` behind the last one.
+std::string load_text(std::string_view function, std::string_view type, std::string_view prefix,
+                      std::string_view element, std::string_view pad, std::uint32_t count) {
+  std::string text = std::format("fn {}(first: u32, step: u32, tile_first: u32, room: u32) -> {} {{\n", function, type);
+  text += std::format("  var items: {};\n  if (room == TILE_ITEMS) {{\n", type);
+  const auto loads = [&](bool guarded) {
+    std::string body;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::string item = item_at(i);
+      const std::string load = std::vformat(element, std::make_format_args(item));
+      body += guarded ? std::format("    items.{0}{1} = {2};\n    if ({3} < room) {{ items.{0}{1} = {4}; }}\n", prefix,
+                                    i, pad, item_at(i), load)
+                      : std::format("    items.{}{} = {};\n", prefix, i, load);
+    }
+    return body;
+  };
+  text += loads(false) + "  } else {\n" + loads(true) + "  }\n  return items;\n}\n";
+  return text;
+}
+
+std::string load_keys_text(const SortLayout& layout, bool from_output) {
+  return load_text("load_keys", "Keys", "k",
+                   from_output ? "keys_out[params.output_keys_first + tile_first + {}]"
+                               : "keys_in[params.keys_first + tile_first + {}]",
+                   pad_key(layout), layout.tuning.items_per_thread);
+}
+
+std::string load_values_text(const SortLayout& layout, bool from_output) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  const std::string pad = layout.value_words == 1 ? "0u" : std::format("vec{}u(0u)", layout.value_words);
+  if (!layout.makes_values) {
+    return load_text("load_values", "Values", "v",
+                     from_output ? "values_out[params.output_values_first + tile_first + {}]"
+                                 : "values_in[params.values_first + tile_first + {}]",
+                     pad, count);
+  }
+  std::string text =
+      load_text("load_stored_values", "Values", "v", "values_in[params.values_first + tile_first + {}]", pad, count);
+  if (from_output) text.clear();
+  text += "fn load_values(first: u32, step: u32, tile_first: u32, room: u32) -> Values {\n";
+  if (!from_output) {
+    text += "  if (params.make_values == 0u) { return load_stored_values(first, step, tile_first, room); }\n";
+  }
+  text += "  var items: Values;\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  items.v{} = tile_first + {};\n", i, item_at(i));
+  return text + "  return items;\n}\n";
+}
+
+std::string place_text(const SortLayout& layout) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  const bool lock_step = layout.tuning.lock_step;
+  const bool emulated = layout.ranking == SortRanking::emulated;
+  std::string text;
+  text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&stage[row + {}], 1u);\n", digit_at(i));
+  text += "}\n";
+  if (!emulated) {
+    if (layout.ranking == SortRanking::subgroup_wide) {
+      text += "fn ballot(vote: bool) -> LaneMask { return subgroupBallot(vote); }\n";
+    }
+    text += "fn pick_lane(value: u32, lane: u32, thread: Thread) -> u32 { return subgroupShuffle(value, lane); }\n";
+    text += "fn lanes_with(digit: u32, lanes: LaneMask) -> LaneMask {\n  var mask = lanes;\n";
+    for (std::uint32_t bit = 0; bit < layout.tuning.digit_bits; ++bit) {
+      text += std::format("  {{ let vote = (digit & {0}u) != 0u; mask = keep_lanes(mask, ballot(vote), vote); }}\n",
+                          1u << bit);
+    }
+    text += "  return mask;\n}\n";
+  }
+  text +=
+      "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
+      " -> Places {\n"
+      "  var places: Places;\n"
+      "  let row = thread.subgroup * DIGITS;\n"
+      "  let below = lanes_below(thread.lane);\n";
+  if (!emulated) text += "  let lanes = ballot(true);\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string peers =
+        emulated ? std::format("peers(d{}, thread)", i) : std::format("lanes_with(d{}, lanes)", i);
+    text += std::format("  let d{0} = {1};\n  let m{0} = {2};\n  let r{0} = count_lanes(m{0} & below);\n", i,
+                        digit_at(i), peers);
+    if (lock_step) {
+      text += std::format("  places.p{0} = r{0} + stage_get(row + d{0});\n", i);
+      if (layout.is_broken) continue;
+      text += std::format(
+          "  if (is_highest(m{0}, below, thread.lane)) {{ stage_put(row + d{0}, places.p{0} + 1u); }}\n", i);
+    } else {
+      // The barrier orders the counters of this step before those of the next.
+      text += std::format(
+          "  var b{0} = 0u;\n"
+          "  if (r{0} == 0u) {{ b{0} = atomicAdd(&stage[row + d{0}], count_lanes(m{0})); }}\n"
+          "  places.p{0} = r{0} + pick_lane(b{0}, lowest_lane(m{0}), thread);\n"
+          "  workgroupBarrier();\n",
+          i);
+    }
+  }
+  return text + "  return places;\n}\n";
+}
+
+std::string workgroup_place_text(const SortLayout& layout) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  std::string text = "fn count_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32) {\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&digit_counts[{}], 1u);\n", digit_at(i));
+  text += "}\n";
+  // Words: the number of the item above its digit.
+  text += "fn split_tile(shift: u32, is_last: bool, thread: Thread, workgroup: Workgroup) {\n";
+  text += "  workgroupBarrier();  // all words are stored\n";
+  text += "  let base = thread.index * ITEMS_PER_THREAD;\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  let w{0} = stage[base + {0}u];\n  let b{0} = (w{0} >> shift) & 15u;\n", i);
+  }
+  text += "  workgroupBarrier();  // they have been read: their memory holds counters now\n  clear_counters(thread);\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  let r{0} = count_bin(b{0}, thread);\n", i);
+  text += "  scan_counters(thread, workgroup);\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  let p{0} = r{0} + place_in_bin(b{0}, thread);\n", i);
+  }
+  text += "  workgroupBarrier();  // counters have been read: their memory holds words again\n";
+  text += "  if (is_last) {\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("    stage[w{0} >> 8u] = p{0};\n", i);
+  text += "  } else {\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("    stage[p{0}] = w{0};\n", i);
+  text += "  }\n}\n";
+  text +=
+      "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
+      " -> Places {\n  var places: Places;\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(i));
+  }
+  for (std::uint32_t shift = 0; shift < layout.tuning.digit_bits; shift += 4) {
+    text += std::format("  split_tile({}u, {}, thread, workgroup);\n", shift, shift + 4 >= layout.tuning.digit_bits);
+  }
+  text += "  workgroupBarrier();  // all places are stored\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  places.p{} = stage[{}];\n", i, item_at(i));
+  return text + "  return places;\n}\n";
+}
+
+// Words of `value` to or from the planes of the stage.
+std::string put_text(std::string_view slot, std::string_view value, std::uint32_t words) {
+  std::string text;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    text += std::format(" stage_put({}u * ROUND_ITEMS + {}, {}{});", w, slot, value, member(words, w));
+  }
+  return text;
+}
+
+std::string get_text(std::string_view slot, std::uint32_t words) {
+  if (words == 1) return std::format("stage_get({})", slot);
+  std::string text;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    text += std::format("{}stage_get({}u * ROUND_ITEMS + {})", w == 0 ? "" : ", ", w, slot);
+  }
+  return std::format("vec{}u({})", words, text);
+}
+
+std::string store_text(const SortLayout& layout) {
+  const SortTuning& tuning = layout.tuning;
+  const std::uint32_t per_round = tuning.items_per_thread / tuning.stage_rounds;
+  const auto puts = [&](std::uint32_t round, bool are_values) {
+    const std::uint32_t words = are_values ? layout.value_words : layout.key_words;
+    std::string text;
+    for (std::uint32_t i = 0; i < tuning.items_per_thread; ++i) {
+      const std::string put = put_text("slot", std::format("{}{}", are_values ? "values.v" : "keys.k", i), words);
+      if (tuning.stage_rounds == 1) {
+        text += std::format("  {{ let slot = places.p{};{} }}\n", i, put);
+      } else {
+        text += std::format("  {{ let slot = places.p{} - {}u * ROUND_ITEMS; if (slot < ROUND_ITEMS) {{{} }} }}\n", i,
+                            round, put);
+      }
+    }
+    return text;
+  };
+  std::string text =
+      "fn store_tile(keys: Keys, places: Places, digit: Digit, first: u32, step: u32, tile_first: u32, room: u32, "
+      "thread: Thread) {\n";
+  if (layout.value_words != 0) text += "  let values = load_values(first, step, tile_first, room);\n";
+  for (std::uint32_t round = 0; round < tuning.stage_rounds; ++round) {
+    text += "  workgroupBarrier();  // the memory has been read\n" + puts(round, false);
+    text += "  workgroupBarrier();  // the keys lie in the order of their digits\n";
+    const auto slot = [&](std::uint32_t j) { return std::format("thread.index + {}u * WORKGROUP_SIZE", j); };
+    const auto in_tile = [&](std::uint32_t j) {
+      return std::format("{}u * ROUND_ITEMS + thread.index + {}u * WORKGROUP_SIZE", round, j);
+    };
+    for (std::uint32_t j = 0; j < per_round; ++j) text += std::format("  var t{}_{} = 0u;\n", round, j);
+    const auto store_keys = [&](bool guarded) {
+      std::string body;
+      for (std::uint32_t j = 0; j < per_round; ++j) {
+        std::string store = std::format("keys_out[params.output_keys_first + t{}_{}] = key;", round, j);
+        if (layout.may_drop_keys) store = std::format("if (params.write_keys != 0u) {{ {} }}", store);
+        if (guarded) store = std::format("if ({} < room) {{ {} }}", in_tile(j), store);
+        body += std::format("    {{ let key = {}; t{}_{} = digit_offsets[digit_of(key, digit)] + {}; {} }}\n",
+                            get_text(slot(j), layout.key_words), round, j, in_tile(j), store);
+      }
+      return body;
+    };
+    text += "  if (room == TILE_ITEMS) {\n" + store_keys(false) + "  } else {\n" + store_keys(true) + "  }\n";
+    if (layout.value_words == 0) continue;
+    text += "  workgroupBarrier();  // the keys have been read\n" + puts(round, true);
+    text += "  workgroupBarrier();  // the values lie in the order of their keys' digits\n";
+    const auto store_values = [&](bool guarded) {
+      std::string body;
+      for (std::uint32_t j = 0; j < per_round; ++j) {
+        const std::string store = std::format("values_out[params.output_values_first + t{}_{}] = {};", round, j,
+                                              get_text(slot(j), layout.value_words));
+        body +=
+            guarded ? std::format("    if ({} < room) {{ {} }}\n", in_tile(j), store) : std::format("    {}\n", store);
+      }
+      return body;
+    };
+    text += "  if (room == TILE_ITEMS) {\n" + store_values(false) + "  } else {\n" + store_values(true) + "  }\n";
+  }
+  return text + "}\n";
+}
+
+// Items, load_items(), exchange_items(), store_items() of the kernel that sorts one tile.
+std::string one_tile_text(const SortLayout& layout) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  const bool has_values = layout.value_words != 0;
+  std::string text = "struct Items {\n  keys: Keys,\n";
+  if (has_values) text += "  values: Values,\n";
+  text += "}\nfn load_items(first: u32, step: u32, room: u32) -> Items {\n  var items: Items;\n";
+  text += "  items.keys = load_keys(first, step, 0u, room);\n";
+  if (has_values) text += "  items.values = load_values(first, step, 0u, room);\n";
+  text +=
+      "  return items;\n}\n"
+      "fn exchange_items(items: Items, places: Places, first: u32, step: u32) -> Items {\n  var moved: Items;\n";
+  const auto exchange = [&](std::string_view member_name, std::uint32_t words) {
+    text += "  workgroupBarrier();  // the memory has been read\n";
+    for (std::uint32_t i = 0; i < count; ++i) {
+      text += std::format(" {}\n",
+                          put_text(std::format("places.p{}", i), std::format("items.{}{}", member_name, i), words));
+    }
+    text += "  workgroupBarrier();  // the items lie in their places\n";
+    for (std::uint32_t i = 0; i < count; ++i) {
+      text += std::format("  moved.{}{} = {};\n", member_name, i, get_text(item_at(i), words));
+    }
+  };
+  exchange("keys.k", layout.key_words);
+  if (has_values) exchange("values.v", layout.value_words);
+  text += "  return moved;\n}\nfn store_items(items: Items, first: u32, step: u32, room: u32) {\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::string store = std::format("keys_out[params.output_keys_first + {0}] = items.keys.k{1};", item_at(i), i);
+    if (layout.may_drop_keys) store = std::format("if (params.write_keys != 0u) {{ {} }}", store);
+    if (has_values) {
+      store += std::format(" values_out[params.output_values_first + {}] = items.values.v{};", item_at(i), i);
+    }
+    text += std::format("  if ({} < room) {{ {} }}\n", item_at(i), store);
+  }
+  return text + "}\n";
+}
+
+bool uses_subgroups(SortRanking ranking) {
+  return ranking == SortRanking::subgroup || ranking == SortRanking::subgroup_wide;
+}
+
+KernelBuilder start_kernel(std::string name, const SortLayout& layout, std::uint32_t threads) {
+  KernelBuilder builder(std::move(name));
+  builder.workgroup(threads, 0).part("thread.wgsl");
+  builder.constant("DIGIT_BITS", layout.tuning.digit_bits).constant("DIGITS", layout.digit_count());
+  builder.constant("KEY_BITS", key_bits(layout)).alias("Key", word_type(layout.key_words));
+  return builder;
+}
+
+void add_extent(KernelBuilder& builder, const SortLayout& layout) {
+  builder.part(layout.counts_on_device ? "sort_extent.device.wgsl" : "sort_extent.host.wgsl");
+}
+
+// What every kernel that places keys consists of, but for its run().
+KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, const DeviceTraits& traits,
+                                   bool in_place) {
+  const SortTuning& tuning = layout.tuning;
+  const std::uint32_t count = tuning.items_per_thread;
+  KernelBuilder builder(std::move(name));
+  if (uses_subgroups(layout.ranking)) {
+    builder.enable("subgroups");
+    if (traits.subgroup_id_builtin) builder.require("subgroup_id");
+  }
+  builder.workgroup(tuning.workgroup_size, layout.workgroup_bytes()).part("thread.wgsl");
+  builder.constant("DIGIT_BITS", tuning.digit_bits).constant("DIGITS", layout.digit_count());
+  builder.constant("KEY_BITS", key_bits(layout)).alias("Key", word_type(layout.key_words));
+  builder.constant("TILE_ITEMS", layout.tile_items()).constant("ITEMS_PER_THREAD", count);
+  builder.constant("ROUND_ITEMS", layout.tile_items() / tuning.stage_rounds);
+  builder.constant("STAGE_WORDS", layout.stage_words());
+  if (layout.ranking == SortRanking::workgroup) {
+    builder.part("entry.plain.wgsl");
+  } else {
+    builder.constant("COUNTER_ROWS", layout.counter_rows);
+    if (layout.ranking == SortRanking::emulated) {
+      builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
+      builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
+      builder.part("entry.emulated.wgsl");
+    } else {
+      builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning.workgroup_size));
+      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
+    }
+  }
+  if (!uses_subgroups(layout.ranking)) builder.constant("RAKE", rake);
+  builder.part("grid.wgsl").part("sort_params.wgsl").part("sort_digit.wgsl");
+  add_extent(builder, layout);
+  std::string bindings;
+  if (!in_place) bindings += "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
+  bindings += "@group(0) @binding(2) var<storage, read_write> keys_out: array<Key>;\n";
+  if (layout.value_words != 0) {
+    builder.alias("Value", word_type(layout.value_words));
+    if (!in_place) bindings += "@group(0) @binding(3) var<storage, read> values_in: array<Value>;\n";
+    bindings += "@group(0) @binding(4) var<storage, read_write> values_out: array<Value>;\n";
+  }
+  builder.generated("bindings", bindings);
+  std::string text = struct_of("Keys", "k", "Key", count) + struct_of("Places", "p", "u32", count);
+  if (layout.value_words != 0) text += struct_of("Values", "v", "Value", count);
+  text += order_text(layout) + padded_digit_text(layout) + load_keys_text(layout, in_place);
+  if (layout.value_words != 0) text += load_values_text(layout, in_place);
+  if (layout.ranking == SortRanking::workgroup) {
+    text += workgroup_place_text(layout);
+    builder.part("sort_place.workgroup.wgsl").part("sort_threads.workgroup.wgsl");
+  } else {
+    text += place_text(layout);
+    builder.part("sort_place.subgroup.wgsl");
+    builder.part(uses_subgroups(layout.ranking) ? "sort_threads.subgroup.wgsl" : "sort_threads.workgroup.wgsl");
+    builder.part(layout.ranking == SortRanking::subgroup ? "sort_lanes.narrow.wgsl" : "sort_lanes.wide.wgsl");
+    if (layout.ranking == SortRanking::emulated) builder.part("sort_lanes.emulated.wgsl");
+  }
+  builder.generated("unrolled", text);
+  return builder;
+}
+
+void add_store(KernelBuilder& builder, const SortLayout& layout) {
+  builder.generated("unrolled stores",
+                    "var<workgroup> digit_offsets: array<u32, DIGITS>;  // from a place in the tile to the output\n" +
+                        store_text(layout));
+}
+
+}  // namespace
+
+std::uint32_t SortLayout::stage_words() const {
+  const std::uint32_t planes = std::max({key_words, value_words, 1u});
+  const std::uint32_t moved = tile_items() / tuning.stage_rounds * planes;
+  // As counter_at() of sort_place.workgroup.wgsl; the words of the splits need the whole tile.
+  const std::uint32_t counters = ranking == SortRanking::workgroup ? std::max(9 * tuning.workgroup_size, tile_items())
+                                                                   : counter_rows * digit_count();
+  return std::max(moved, counters);
+}
+
+std::uint32_t SortLayout::workgroup_bytes() const {
+  std::uint32_t bytes = 4 * (stage_words() + digit_count()) + 4;  // the stage, digit_offsets, the number of the tile
+  if (ranking == SortRanking::workgroup) bytes += 4 * digit_count();
+  if (ranking == SortRanking::emulated) bytes += 4 * tuning.workgroup_size;
+  bytes += uses_subgroups(ranking) ? 8 * subgroup_slots(tuning.workgroup_size)
+                                   : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
+  return (bytes + 15) / 16 * 16;
+}
+
+SortKernel sort_clear_kernel(const SortLayout& layout) {
+  KernelBuilder builder("sort_clear");
+  builder.workgroup(layout.tuning.workgroup_size, 0).part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
+  builder.part("sort_clear.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_histogram_kernel(const SortLayout& layout, std::uint32_t items_per_thread) {
+  KernelBuilder builder = start_kernel("sort_histogram", layout, layout.tuning.workgroup_size);
+  builder.more_workgroup_bytes(4 * layout.pass_count * layout.digit_count());
+  builder.constant("PASSES", layout.pass_count);
+  builder.constant("TILE_ITEMS", layout.tuning.workgroup_size * items_per_thread);
+  builder.part("entry.plain.wgsl").part("grid.wgsl").part("sort_digit.wgsl");
+  add_extent(builder, layout);
+  std::string text = order_text(layout) + "fn count_tile(first: u32) {\n";
+  for (std::uint32_t i = 0; i < items_per_thread; ++i) {
+    text += std::format("  let k{0} = keys_in[first + {0}u * WORKGROUP_SIZE];\n", i);
+  }
+  for (std::uint32_t i = 0; i < items_per_thread; ++i) text += std::format("  count_key(k{});\n", i);
+  builder.generated("unrolled", text + "}\n");
+  builder.part("sort_histogram.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_pass_kernel(const SortLayout& layout, const DeviceTraits& traits) {
+  KernelBuilder builder = start_placing_kernel("sort_pass", layout, traits, false);
+  builder.constant("POLL_ROUNDS", layout.tuning.poll_rounds);
+  builder.generated("choice", std::format("const LOOKS_BACK_LATE = {};\n", layout.tuning.look_back_late));
+  add_store(builder, layout);
+  // A count from the device is uniform, but not known to be until it has been read: surplus workgroups return early.
+  builder.part(layout.tuning.in_order ? "sort_tiles.in_order.wgsl" : "sort_tiles.ticket.wgsl");
+  builder.part("sort_pass.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_count_kernel(const SortLayout& layout) {
+  KernelBuilder builder = start_kernel("sort_count", layout, layout.tuning.workgroup_size);
+  builder.more_workgroup_bytes(4 * layout.digit_count());
+  builder.constant("TILE_ITEMS", layout.tile_items());
+  builder.part("entry.plain.wgsl").part("grid.wgsl").part("sort_params.wgsl").part("sort_digit.wgsl");
+  add_extent(builder, layout);
+  std::string text = "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
+  text += struct_of("Keys", "k", "Key", layout.tuning.items_per_thread) + order_text(layout);
+  text += load_keys_text(layout, false) + "fn count_keys(keys: Keys, digit: Digit) {\n";
+  for (std::uint32_t i = 0; i < layout.tuning.items_per_thread; ++i) {
+    text += std::format("  atomicAdd(&chunk_counts[digit_of(keys.k{}, digit)], 1u);\n", i);
+  }
+  builder.generated("unrolled", text + "}\n");
+  builder.part("sort_count.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_spine_kernel(const SortLayout& layout) {
+  const std::uint32_t threads = std::min(layout.tuning.workgroup_size, small_workgroup);
+  KernelBuilder builder("sort_spine");
+  builder.workgroup(threads, 8 * (threads + threads / rake)).part("thread.wgsl").part("entry.plain.wgsl");
+  builder.constant("RAKE", rake).part("grid.wgsl").part("sort_threads.workgroup.wgsl");
+  builder.generated("adapters",
+                    "fn thread_rank(thread: Thread, workgroup: Workgroup) -> u32 { return thread.index; }\n");
+  builder.part("sort_spine.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& traits) {
+  KernelBuilder builder = start_placing_kernel("sort_scatter", layout, traits, false);
+  add_store(builder, layout);
+  builder.part("sort_scatter.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits, bool in_place) {
+  KernelBuilder builder = start_placing_kernel("sort_one", layout, traits, in_place);
+  builder.generated("unrolled exchange", one_tile_text(layout));
+  builder.part("sort_one.wgsl");
+  return std::move(builder).build();
+}
+
+namespace {
+
+SortKernel item_kernel(std::string name, const SortLayout& layout) {
+  KernelBuilder builder(name);
+  builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0).part("thread.wgsl");
+  builder.part("entry.plain.wgsl").part("grid.wgsl");
+  add_extent(builder, layout);
+  builder.part(name + ".wgsl");
+  return std::move(builder).build();
+}
+
+}  // namespace
+
+SortKernel sort_widen_kernel(const SortLayout& layout) { return item_kernel("sort_widen", layout); }
+SortKernel sort_narrow_kernel(const SortLayout& layout) { return item_kernel("sort_narrow", layout); }
+
+SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words) {
+  KernelBuilder builder("sort_gather");
+  builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0).part("thread.wgsl");
+  builder.constant("VALUE_WORDS", value_words).part("entry.plain.wgsl").part("grid.wgsl");
+  add_extent(builder, layout);
+  builder.part("sort_gather.wgsl");
+  return std::move(builder).build();
+}
+
+}  // namespace upsweep
