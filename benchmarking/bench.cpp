@@ -45,6 +45,7 @@ constexpr std::array families{
     Family{"reduce", reduce_benches, reduce_ladders},  Family{"scan", scan_benches, scan_ladders},
     Family{"select", select_benches, nullptr},         Family{"unique", unique_benches, nullptr},
     Family{"run_length", run_length_benches, nullptr}, Family{"reduce_by_key", reduce_by_key_benches, nullptr},
+    Family{"sort", sort_benches, sort_ladders},        Family{"histogram", histogram_benches, histogram_ladders},
 };
 
 struct Chosen {
@@ -84,7 +85,7 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
   if (options.samples == 0) return refuse("A benchmark needs at least one sample.");
   BenchRequest request{.operation = options.operation, .types = {}, .tuning = options.tuning};
   for (const std::string& name : options.types) {
-    const auto type = element_type_from_name(name);
+    const auto type = name == byte_type().name ? byte_type() : element_type_from_name(name);
     if (!type) return std::unexpected(type.error());
     request.types.push_back(*type);
   }

@@ -25,8 +25,15 @@ Result<LibraryBenches> select_benches(const BenchRequest& request);
 Result<LibraryBenches> unique_benches(const BenchRequest& request);
 Result<LibraryBenches> run_length_benches(const BenchRequest& request);
 Result<LibraryBenches> reduce_by_key_benches(const BenchRequest& request);
+Result<LibraryBenches> sort_benches(const BenchRequest& request);
+Result<LibraryBenches> histogram_benches(const BenchRequest& request);
 
 Result<Ladders> reduce_ladders(const BenchRequest& request);
 Result<Ladders> scan_ladders(const BenchRequest& request);
+Result<Ladders> sort_ladders(const BenchRequest& request);
+Result<Ladders> histogram_ladders(const BenchRequest& request);
+
+// "u8": items of histograms only.
+ElementType byte_type();
 
 }  // namespace upsweep::bench

@@ -76,6 +76,36 @@ TEST_P(BenchOfScansGpu, TheLadderHasEveryStepWithATime) {
   EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
 }
 
+TEST_P(BenchOfScansGpu, TheLadderOfHistogramHasEveryKindOfSamples) {
+  const Status ok = run_with({.names = {"histogram"}, .ladder = true, .items = {3000}, .samples = 1});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  for (const char* text : {"CPU, one thread", "one global atomic per sample", "atomics in workgroup memory",
+                           "counters of each thread", "the library's choice", "even_256 of 3000 f32 items",
+                           "even_256_constant", "even_256_sorted", "even_256_skewed"}) {
+    EXPECT_THAT(table(), HasSubstr(text));
+  }
+  EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+}
+
+TEST_P(BenchOfScansGpu, HistogramsOfOtherBinsAndSamplesCanBeAskedFor) {
+  const Status ok = run_with({.names = {"histogram"},
+                              .items = {3001},
+                              .operation = "even_64_skewed",
+                              .samples = 1,
+                              .tuning = {"path=cache", "cache_slots=16"}});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("histogram even_64_skewed  f32"));
+  const auto message = [&](const BenchOptions& options) {
+    const Status refused = run_with(options);
+    return refused ? std::string("no error") : refused.error().message;
+  };
+  EXPECT_THAT(message({.names = {"histogram"}, .operation = "even_100"}),
+              HasSubstr("N is a power of two, not even_100"));
+  EXPECT_THAT(message({.names = {"histogram"}, .types = {"i32"}}), HasSubstr("f32 and u8, not of i32"));
+  EXPECT_THAT(message({.names = {"histogram"}, .types = {"u8"}, .operation = "even_256_sorted"}),
+              HasSubstr("one kind"));
+}
+
 // One run with all of them, so that the rates are measured once.
 TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test_all.json";
@@ -90,7 +120,9 @@ TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
         R"("scan", "operator": "inclusive_sum_by_key", "type": "u32")",
         R"("select", "operator": "lower_half", "type": "u32")", R"("unique", "operator": "runs_of_4", "type": "u32")",
         R"("run_length", "operator": "runs_of_4", "type": "u32")",
-        R"("reduce_by_key", "operator": "sum", "type": "u32")"}) {
+        R"("reduce_by_key", "operator": "sum", "type": "u32")", R"("histogram", "operator": "even_256", "type": "f32")",
+        R"("histogram", "operator": "even_4096", "type": "f32")",
+        R"("histogram", "operator": "even_256", "type": "u8")"}) {
     for (const char* method : {"call", "amortised"}) {
       EXPECT_THAT(json, HasSubstr(std::string(R"({"primitive": )") + row +
                                   R"(, "step": "library", "items": 3000, "method": ")" + method));
@@ -127,13 +159,29 @@ TEST_P(BenchGpu, OtherOperatorsAreChecked) {
   EXPECT_THAT(table(), HasSubstr("reduce argmax  f32     777"));
 }
 
+TEST_P(BenchGpu, SortsAreChecked) {
+  const Status ok = run_with({.names = {"sort"}, .items = {3000}, .types = {"u32", "f32", "u64"}, .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("sort keys   u32    3000"));
+  EXPECT_THAT(table(), HasSubstr("sort pairs  u64    3000"));
+}
+
+TEST_P(BenchGpu, TheLadderOfSortRunsAllItsSteps) {
+  const Status ok = run_with({.names = {"sort"}, .ladder = true, .items = {5000}, .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("4-bit digits, ranks in workgroup memory"));
+  EXPECT_THAT(table(), HasSubstr("one pass a digit, with look-back"));
+}
+
 TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
   const auto refused = [&](const BenchOptions& options) {
     const Status status = run_with(options);
     EXPECT_TRUE(table().empty());
     return !status && status.error().kind == ErrorKind::invalid_request;
   };
-  EXPECT_TRUE(refused({.names = {"sort"}}));
+  EXPECT_TRUE(refused({.names = {"sorting"}}));
+  EXPECT_TRUE(refused({.names = {"sort"}, .operation = "sum"}));
+  EXPECT_TRUE(refused({.names = {"sort"}, .ladder = true, .operation = "pairs"}));
   EXPECT_TRUE(refused({.names = {"reduce"}, .types = {"u64"}}));
   EXPECT_TRUE(refused({.names = {"scan"}, .types = {"i32"}}));
   EXPECT_TRUE(refused({.names = {"scan", "select"}, .types = {"f32"}}));

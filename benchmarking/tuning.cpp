@@ -38,6 +38,33 @@ constexpr std::array<Knob<ScanTuning>, 7> scan_knobs{{
     {"poll_rounds", &ScanTuning::poll_rounds},
 }};
 
+constexpr std::array<Knob<SortTuning>, 11> sort_knobs{{
+    {"workgroup_size", &SortTuning::workgroup_size},
+    {"items_per_thread", &SortTuning::items_per_thread},
+    {"digit_bits", &SortTuning::digit_bits},
+    {"stage_rounds", &SortTuning::stage_rounds},
+    {"use_subgroups", &SortTuning::use_subgroups},
+    {"lock_step", &SortTuning::lock_step},
+    {"look_back_late", &SortTuning::look_back_late},
+    {"in_order", &SortTuning::in_order},
+    {"poll_rounds", &SortTuning::poll_rounds},
+    {"max_workgroups", &SortTuning::max_workgroups},
+    {"one_workgroup_items", &SortTuning::one_workgroup_items},
+}};
+
+constexpr std::array<Knob<HistogramTuning>, 10> histogram_knobs{{
+    {"workgroup_size", &HistogramTuning::workgroup_size},
+    {"units_per_thread", &HistogramTuning::units_per_thread},
+    {"use_vectors", &HistogramTuning::use_vectors},
+    {"register_bins", &HistogramTuning::register_bins},
+    {"copies", &HistogramTuning::copies},
+    {"window_bins", &HistogramTuning::window_bins},
+    {"max_windows", &HistogramTuning::max_windows},
+    {"cache_slots", &HistogramTuning::cache_slots},
+    {"max_workgroups", &HistogramTuning::max_workgroups},
+    {"one_workgroup_samples", &HistogramTuning::one_workgroup_samples},
+}};
+
 struct Change {
   std::string_view knob;
   std::string_view value;
@@ -95,24 +122,46 @@ Status change_tuning(ReduceTuning& tuning, const std::vector<std::string>& chang
   return {};
 }
 
-Status change_tuning(ScanTuning& tuning, const std::vector<std::string>& changes) {
+namespace {
+
+// Tunings with a path beside their knobs.
+template <typename Tuning, typename Path, std::size_t count>
+Status change_tuning_with_path(Tuning& tuning, const std::vector<std::string>& changes,
+                               std::span<const Knob<Tuning>> knobs, const std::array<Path, count>& paths) {
   for (const std::string& text : changes) {
     const auto change = read_change(text);
     if (!change) return std::unexpected(change.error());
     if (change->knob != "path") {
-      if (const Status ok = turn<ScanTuning>(tuning, scan_knobs, *change, "path"); !ok) return ok;
+      if (const Status ok = turn<Tuning>(tuning, knobs, *change, "path"); !ok) return ok;
       continue;
     }
-    constexpr std::array paths{ScanPath::automatic, ScanPath::two_pass, ScanPath::single_pass};
-    const auto path = std::ranges::find(paths, change->value, [](ScanPath p) { return to_string(p); });
+    const auto path = std::ranges::find(paths, change->value, [](Path p) { return to_string(p); });
     if (path == paths.end()) {
-      return fail(ErrorKind::invalid_request,
-                  std::format("There is no path {}; there are: {}, {}, {}.", change->value, to_string(paths[0]),
-                              to_string(paths[1]), to_string(paths[2])));
+      std::string names;
+      for (const Path known : paths) names += std::format("{}{}", names.empty() ? "" : ", ", to_string(known));
+      return fail(ErrorKind::invalid_request, std::format("There is no path {}; there are: {}.", change->value, names));
     }
     tuning.path = *path;
   }
   return {};
+}
+
+}  // namespace
+
+Status change_tuning(ScanTuning& tuning, const std::vector<std::string>& changes) {
+  return change_tuning_with_path<ScanTuning, ScanPath>(
+      tuning, changes, scan_knobs, std::array{ScanPath::automatic, ScanPath::two_pass, ScanPath::single_pass});
+}
+
+Status change_tuning(SortTuning& tuning, const std::vector<std::string>& changes) {
+  return change_tuning_with_path<SortTuning, SortPath>(
+      tuning, changes, sort_knobs, std::array{SortPath::automatic, SortPath::three_pass, SortPath::single_pass});
+}
+
+Status change_tuning(HistogramTuning& tuning, const std::vector<std::string>& changes) {
+  return change_tuning_with_path<HistogramTuning, HistogramPath>(
+      tuning, changes, histogram_knobs,
+      std::array{HistogramPath::automatic, HistogramPath::registers, HistogramPath::workgroup, HistogramPath::cache});
 }
 
 }  // namespace upsweep::bench

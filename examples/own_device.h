@@ -28,6 +28,12 @@ struct OwnDevice {
                                                          void*, void*) {
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.length), message.data);
     };
+    // Without the feature the library works, too, on slower paths.
+    const WGPUFeatureName subgroups = WGPUFeatureName_Subgroups;
+    if (wgpuAdapterHasFeature(adapter, subgroups) != 0) {
+      descriptor.requiredFeatureCount = 1;
+      descriptor.requiredFeatures = &subgroups;
+    }
     WGPURequestDeviceCallbackInfo on_device = WGPU_REQUEST_DEVICE_CALLBACK_INFO_INIT;
     on_device.mode = WGPUCallbackMode_AllowProcessEvents;
     on_device.callback = [](WGPURequestDeviceStatus, WGPUDevice found, WGPUStringView, void* self, void*) {

@@ -25,4 +25,11 @@ void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums) {
   std::exclusive_scan(items.begin(), items.end(), sums.begin(), 0.0);
 }
 
+void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts) {
+  const auto bin_count = static_cast<float>(counts.size());
+  for (const float item : items) {
+    if (item >= 0.0f && item < 1.0f) ++counts[static_cast<std::size_t>(item * bin_count)];
+  }
+}
+
 }  // namespace upsweep::bench

@@ -15,4 +15,7 @@ double cpu_sum(std::span<const float> items);
 void cpu_exclusive_sum(std::span<const std::uint32_t> items, std::span<std::uint32_t> sums);
 void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums);
 
+// Adds to the counts of even bins of [0, 1); samples outside are left out.
+void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts);
+
 }  // namespace upsweep::bench

@@ -33,6 +33,7 @@ struct ProbeReport {
   bool keeps_subnormals = false;           ///< f32 arithmetic does not flush subnormal results to zero.
   bool self_test_ran = false;
   bool look_back = false;            ///< Every single-pass scan and selection of the self-test was right.
+  bool lock_step = false;            ///< So was every sort that ranks in lock-step (tried on devices of NVIDIA).
   std::string self_test_error = {};  ///< Why the self-test could not run to its end.
 };
 

@@ -26,6 +26,9 @@ struct DeviceTraits {
   bool subgroup_ids_follow_index = false;
   /// Single-pass plans with look-back gave right answers in the context's self-test.
   bool look_back = false;
+  /// Lanes of a subgroup saw in each step what other lanes wrote to workgroup memory one step before, in the context's
+  /// self-test; sorts then rank without barriers.
+  bool lock_step = false;
   bool f16 = false;
   bool timestamps = false;
 
@@ -39,7 +42,7 @@ struct DeviceTraits {
   std::uint32_t test_hidden_chunks = 0;
   /// Tests only: single-pass plans with look-back take their tiles in a scrambled order.
   bool test_shuffled_tiles = false;
-  /// Tests only: their look-back finds nothing, so that their results are wrong.
+  /// Tests only: their look-back finds nothing, and ranks in lock-step are not counted on, so that results are wrong.
   bool test_broken_look_back = false;
 
   std::string adapter;         ///< Human-readable name; planners do not look at it.

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "upsweep/context.h"
+#include "upsweep/histogram.h"
 #include "upsweep/reduce.h"
 #include "upsweep/runs.h"
 #include "upsweep/scan.h"
 #include "upsweep/select.h"
+#include "upsweep/sort.h"
 
 namespace upsweep::host {
 
@@ -80,7 +82,8 @@ struct KeyedBytes {
                                                      std::span<const std::byte> keys, std::span<const std::byte> input);
 
 /// `bytes` as items; an error if they are no whole number of T.
-template <Number T>
+template <typename T>
+  requires std::is_trivially_copyable_v<T>
 [[nodiscard]] Result<std::vector<T>> items_of(std::span<const std::byte> bytes) {
   if (bytes.size() % sizeof(T) != 0) {
     return fail(ErrorKind::invalid_request, "The operator's result has another size than the type asked for.");
@@ -186,6 +189,119 @@ template <Number K, Number T, Number R = T>
     return fail(ErrorKind::invalid_request, "The operator's result has another size than the type asked for.");
   }
   return KeyedResults<K, R>{std::move(*found), std::move(*results)};
+}
+
+/// Runs a histogram; the bins packed, u32 or f32 as the shape says. `weights` are empty unless the shape has some.
+/// Neither edges in a buffer nor accumulation are offered here.
+[[nodiscard]] Result<std::vector<std::byte>> histogram_bytes(Context& context, const HistogramShape& shape,
+                                                             std::span<const std::byte> input,
+                                                             std::span<const std::byte> weights = {});
+
+/// The C++ numbers that can be counted in bins: std::uint8_t, std::uint16_t, std::uint32_t, std::int32_t, float.
+template <typename T>
+concept SampleNumber = std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
+                       std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, float>;
+
+/// The sample type of a C++ number.
+template <SampleNumber T>
+[[nodiscard]] constexpr SampleType sample_of() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return SampleType::u8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return SampleType::u16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return SampleType::u32;
+  if constexpr (std::is_same_v<T, std::int32_t>) return SampleType::i32;
+  if constexpr (std::is_same_v<T, float>) return SampleType::f32;
+}
+
+/// How many items lie in each bin: histogram<float>(context, items, HistogramBins::even(10, 0, 1)) is
+/// numpy.histogram(items, 10, (0, 1)). For weights and channels use histogram_bytes().
+template <SampleNumber T>
+[[nodiscard]] Result<std::vector<std::uint32_t>> histogram(Context& context, std::span<const T> items,
+                                                           const HistogramBins& bins) {
+  const HistogramShape shape{.item_count = Count::on_host(items.size()), .sample = sample_of<T>(), .bins = bins};
+  const auto bytes = histogram_bytes(context, shape, std::as_bytes(items));
+  if (!bytes) return std::unexpected(bytes.error());
+  return items_of<std::uint32_t>(*bytes);
+}
+
+/// What a sort gives; empty where the shape does not write it.
+struct SortedBytes {
+  std::vector<std::byte> keys;
+  std::vector<std::byte> values;
+  std::vector<std::uint32_t> indices;
+};
+/// Runs a sort, in place or not. `values` are empty unless the shape has some.
+[[nodiscard]] Result<SortedBytes> sort_bytes(Context& context, const SortShape& shape, std::span<const std::byte> keys,
+                                             std::span<const std::byte> values = {});
+
+/// An element type for values that a sort only moves: of 2 bytes, or of a multiple of 4. Other sizes are an error.
+[[nodiscard]] Result<ElementType> moved_type(std::size_t size_bytes);
+
+/// The C++ numbers that can be sorted: those that have an element type, and double.
+template <typename T>
+concept SortKey = Number<T> || std::is_same_v<T, double>;
+
+/// Values that a sort can move: of any type without pointers into itself, of 2 bytes or of a multiple of 4.
+template <typename T>
+concept Movable = std::is_trivially_copyable_v<T> && (sizeof(T) == 2 || sizeof(T) % 4 == 0);
+
+enum class Order : std::uint8_t { ascending, descending };
+
+/// A sort of so many C++ numbers.
+template <SortKey K>
+[[nodiscard]] SortShape sort_shape(std::size_t count, Order order) {
+  SortShape shape{.item_count = Count::on_host(count), .descending = order == Order::descending};
+  if constexpr (std::is_same_v<K, double>) {
+    shape.key = ElementType::u64();
+    shape.key_is_f64 = true;
+  } else {
+    shape.key = element_of<K>();
+  }
+  return shape;
+}
+
+/// The items in order, with their bits, as std::stable_sort: NaN is the greatest, -0 equals +0, equal items keep their
+/// order, in descending sorts, too. For bit ranges and f16 use sort_bytes().
+template <SortKey K>
+[[nodiscard]] Result<std::vector<K>> sort(Context& context, std::span<const K> items, Order order = Order::ascending) {
+  SortShape shape = sort_shape<K>(items.size(), order);
+  shape.in_place = true;  // an array less on the device
+  const auto sorted = sort_bytes(context, shape, std::as_bytes(items));
+  if (!sorted) return std::unexpected(sorted.error());
+  return items_of<K>(sorted->keys);
+}
+
+template <SortKey K, Movable V>
+struct SortedPairs {
+  std::vector<K> keys;
+  std::vector<V> values;
+};
+/// Sorts keys; each takes its value along. As many values as keys.
+template <SortKey K, Movable V>
+[[nodiscard]] Result<SortedPairs<K, V>> sort_pairs(Context& context, std::span<const K> keys, std::span<const V> values,
+                                                   Order order = Order::ascending) {
+  SortShape shape = sort_shape<K>(keys.size(), order);
+  auto type = moved_type(sizeof(V));
+  if (!type) return std::unexpected(type.error());
+  shape.value = std::move(*type);
+  const auto sorted = sort_bytes(context, shape, std::as_bytes(keys), std::as_bytes(values));
+  if (!sorted) return std::unexpected(sorted.error());
+  auto sorted_keys = items_of<K>(sorted->keys);
+  auto sorted_values = items_of<V>(sorted->values);
+  if (!sorted_keys) return std::unexpected(sorted_keys.error());
+  if (!sorted_values) return std::unexpected(sorted_values.error());
+  return SortedPairs<K, V>{std::move(*sorted_keys), std::move(*sorted_values)};
+}
+
+/// Where each item of the sorted array is in `items`: items[argsort[0]] is the first. The order as for sort().
+template <SortKey K>
+[[nodiscard]] Result<std::vector<std::uint32_t>> argsort(Context& context, std::span<const K> items,
+                                                         Order order = Order::ascending) {
+  SortShape shape = sort_shape<K>(items.size(), order);
+  shape.write_keys = false;
+  shape.write_indices = true;
+  auto sorted = sort_bytes(context, shape, std::as_bytes(items));
+  if (!sorted) return std::unexpected(sorted.error());
+  return std::move(sorted->indices);
 }
 
 }  // namespace upsweep::host

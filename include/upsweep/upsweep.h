@@ -8,6 +8,7 @@
 #include "upsweep/count.h"
 #include "upsweep/device_traits.h"
 #include "upsweep/element.h"
+#include "upsweep/histogram.h"
 #include "upsweep/host.h"
 #include "upsweep/operator.h"
 #include "upsweep/partition.h"
@@ -17,4 +18,5 @@
 #include "upsweep/scan.h"
 #include "upsweep/scan_tuning.h"
 #include "upsweep/select.h"
+#include "upsweep/sort.h"
 #include "upsweep/status.h"

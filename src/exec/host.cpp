@@ -220,4 +220,72 @@ Result<KeyedBytes> reduce_by_key_bytes(Context& context, const ReduceByKeyShape&
   return KeyedBytes{std::move(*unique_keys), std::move(*output)};
 }
 
+Result<std::vector<std::byte>> histogram_bytes(Context& context, const HistogramShape& shape,
+                                               std::span<const std::byte> input, std::span<const std::byte> weights) {
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (shape.accumulate || shape.bins.kind == HistogramBins::Kind::edges_on_device) {
+    return fail(ErrorKind::invalid_request, "Host arrays go with edges known on the host and bins that begin at 0.");
+  }
+  const std::uint64_t samples = shape.item_count.max * shape.channels;
+  if (input.size() != samples * bytes_of(shape.sample)) {
+    return fail(ErrorKind::invalid_request,
+                std::format("{} bytes are not {} samples of {}.", input.size(), samples, to_string(shape.sample)));
+  }
+  const std::uint64_t weight_bytes = shape.weights == HistogramWeights::none ? 0 : shape.item_count.max * 4;
+  if (weights.size() != weight_bytes) {
+    return fail(ErrorKind::invalid_request, std::format("{} bytes are not the weights of {} items ({} bytes).",
+                                                        weights.size(), shape.item_count.max, weight_bytes));
+  }
+  const auto plan = plan_histogram(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"input", input}, {"weights", weights}});
+  if (!run) return std::unexpected(run.error());
+  return run->read("output");
+}
+
+Result<ElementType> moved_type(std::size_t size_bytes) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  switch (size_bytes) {
+    case 2: return ElementType::f16();
+    case 4: return ElementType::u32();
+    case 8: return ElementType::u64();
+    case 16: return ElementType::vec(Scalar::u32, 4);
+    default: break;
+  }
+  if (size_bytes == 0 || size_bytes % 4 != 0 || size_bytes > most) {
+    return fail(ErrorKind::unsupported,
+                std::format("Values of {} bytes cannot be moved by a sort: 2 or a multiple of 4 up to {} can.",
+                            size_bytes, most));
+  }
+  const auto bytes = static_cast<std::uint32_t>(size_bytes);
+  const std::string name = std::format("Words{}", bytes / 4);
+  return ElementType::structure(name, std::format("struct {} {{ words: array<u32, {}> }}", name, bytes / 4), bytes,
+                                bytes);
+}
+
+Result<SortedBytes> sort_bytes(Context& context, const SortShape& shape, std::span<const std::byte> keys,
+                               std::span<const std::byte> values) {
+  const std::uint64_t items = shape.item_count.max;
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(keys, items, shape.key); !ok) return std::unexpected(ok.error());
+  const std::uint64_t value_bytes = shape.value ? shape.value->stride_bytes : 0;
+  if (values.size() != items * value_bytes) {
+    return fail(ErrorKind::invalid_request,
+                std::format("{} bytes are not {} values of {} bytes.", values.size(), items, value_bytes));
+  }
+  const auto plan = plan_sort(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(
+      context, *plan,
+      {{shape.in_place ? "sorted_keys" : "keys", keys}, {shape.in_place ? "sorted_values" : "values", values}});
+  if (!run) return std::unexpected(run.error());
+  auto sorted_keys = run->read("sorted_keys");
+  if (!sorted_keys) return std::unexpected(sorted_keys.error());
+  auto sorted_values = run->read("sorted_values");
+  if (!sorted_values) return std::unexpected(sorted_values.error());
+  auto indices = run->read_words("indices", static_cast<std::uint32_t>(items));
+  if (!indices) return std::unexpected(indices.error());
+  return SortedBytes{std::move(*sorted_keys), std::move(*sorted_values), std::move(*indices)};
+}
+
 }  // namespace upsweep::host

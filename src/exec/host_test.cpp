@@ -31,6 +31,16 @@ class Host : public GpuTest {
     items.resize(count);
     return items;
   }
+  // Numbers of both signs, most of them several times.
+  template <typename T>
+  static std::vector<T> scrambled(std::size_t count) {
+    std::vector<T> items;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto digits = static_cast<std::int32_t>(i * 2654435761u % 2003) - 1000;
+      items.push_back(static_cast<T>(static_cast<T>(digits) * static_cast<T>(1'000'003)));
+    }
+    return items;
+  }
   template <typename T>
   static std::string message_of(const Result<T>& result) {
     return result ? "" : result.error().message;
@@ -176,6 +186,71 @@ TEST_P(Host, ReduceByKeySumsTheValuesOfEachRun) {
               HasSubstr("another size"));
 }
 
+TEST_P(Host, SortIsTheStableSortOfTheStandardLibrary) {
+  const auto check = [this]<typename K>(std::vector<K> items) {
+    auto expected = items;
+    std::ranges::stable_sort(expected);
+    EXPECT_EQ(host::sort<K>(context(), items), expected);
+    std::ranges::stable_sort(expected, std::greater{});
+    EXPECT_EQ(host::sort<K>(context(), items, host::Order::descending), expected);
+  };
+  check(scrambled<std::uint32_t>(5000));
+  // Few: SwiftShader takes seconds to compile kernels for many tiles, and minutes for keys of two words.
+  check(scrambled<std::int32_t>(600));
+  check(scrambled<float>(600));
+  check(scrambled<std::uint64_t>(600));
+  check(scrambled<std::int64_t>(600));
+  check(scrambled<double>(600));
+  check(std::vector<double>{1e300, -1e-300, 1e-300, -1e300, 0});
+}
+
+TEST_P(Host, SortPutsNanLastAndKeepsZerosAsTheyStand) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto sorted = host::sort<double>(context(), std::vector<double>{nan, 0.0, -0.0, -1.0});
+  ASSERT_TRUE(sorted.has_value()) << sorted.error().message;
+  EXPECT_EQ(sorted->at(0), -1.0);
+  EXPECT_FALSE(std::signbit(sorted->at(1)));
+  EXPECT_TRUE(std::signbit(sorted->at(2)));
+  EXPECT_TRUE(std::isnan(sorted->at(3)));
+}
+
+TEST_P(Host, ValuesOfAnyTypeFollowTheirKeys) {
+  struct Particle {
+    std::uint32_t name;
+    float mass[6];
+    bool operator==(const Particle&) const = default;
+  };
+  const auto keys = scrambled<float>(900);
+  std::vector<std::uint32_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, std::greater{}, [&](std::uint32_t i) { return keys[i]; });
+  EXPECT_EQ(host::argsort<float>(context(), keys, host::Order::descending), order);
+  const auto check = [&]<typename V>(auto make_value) {
+    std::vector<V> values;
+    for (std::uint32_t i = 0; i < keys.size(); ++i) values.push_back(make_value(i));
+    const auto sorted = host::sort_pairs<float, V>(context(), keys, values, host::Order::descending);
+    ASSERT_TRUE(sorted.has_value()) << sorted.error().message;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      ASSERT_EQ(sorted->keys[i], keys[order[i]]) << i;
+      ASSERT_EQ(sorted->values[i], values[order[i]]) << i;
+    }
+  };
+  check.operator()<std::uint16_t>([](std::uint32_t i) { return static_cast<std::uint16_t>(i); });
+  check.operator()<double>([](std::uint32_t i) { return -1.0 / i; });
+  check.operator()<Particle>(
+      [](std::uint32_t i) { return Particle{.name = i, .mass = {static_cast<float>(i), 1, 2, 3, 4, 5}}; });
+}
+
+TEST_P(Host, SortBytesTakesBitRangesAndIndices) {
+  const std::vector<std::uint32_t> keys{0x31, 0x12, 0x23, 0x10};
+  const SortShape shape{.item_count = Count::on_host(4), .begin_bit = 4, .end_bit = 8, .write_indices = true};
+  const auto sorted = host::sort_bytes(context(), shape, bytes_of(keys));
+  ASSERT_TRUE(sorted.has_value()) << sorted.error().message;
+  EXPECT_THAT(items_of<std::uint32_t>(sorted->keys), ElementsAre(0x12, 0x10, 0x23, 0x31));
+  EXPECT_THAT(sorted->indices, ElementsAre(1, 3, 2, 0));
+  EXPECT_THAT(sorted->values, IsEmpty());
+}
+
 TEST_P(Host, NoItemsGiveNoResults) {
   const std::vector<float> none;
   EXPECT_EQ(host::scan<float>(context(), none), none);
@@ -187,6 +262,8 @@ TEST_P(Host, NoItemsGiveNoResults) {
   const auto sums = host::reduce_by_key<float, float>(context(), none, none);
   ASSERT_TRUE(sums.has_value()) << sums.error().message;
   EXPECT_THAT(sums->results, IsEmpty());
+  EXPECT_EQ(host::sort<float>(context(), none), none);
+  EXPECT_EQ(host::argsort<float>(context(), none), std::vector<std::uint32_t>{});
 }
 
 TEST_P(Host, ArraysThatDoNotFitTheShapeAreRefused) {
@@ -203,6 +280,11 @@ TEST_P(Host, ArraysThatDoNotFitTheShapeAreRefused) {
   EXPECT_THAT(message_of(host::select_bytes(context(), selection, bytes)), HasSubstr("9 items"));
   EXPECT_THAT(message_of(host::reduce_by_key<float, float>(context(), items, std::vector<float>(9))),
               HasSubstr("36 bytes are not 10 items of f32"));
+  EXPECT_THAT(message_of(host::sort_pairs<float, float>(context(), items, std::vector<float>(9))),
+              HasSubstr("36 bytes are not 10 values of 4 bytes"));
+  const SortShape counted_on_device{.item_count = Count::on_device(10), .key = ElementType::f32()};
+  EXPECT_THAT(message_of(host::sort_bytes(context(), counted_on_device, bytes)), HasSubstr("known on the host"));
+  EXPECT_THAT(message_of(host::moved_type(6)), HasSubstr("Values of 6 bytes"));
 }
 
 }  // namespace

@@ -154,6 +154,12 @@ Pipeline* PipelineCache::find(const Kernel& kernel, SharedBindings shared) {
   return nullptr;
 }
 
+PipelineCache::Progress PipelineCache::progress_of(const Kernel& kernel) {
+  const Pipeline* known = find(kernel, 0);
+  if (known == nullptr) return Progress::absent;
+  return known->pipeline ? Progress::ready : Progress::pending;
+}
+
 Result<const Pipeline*> PipelineCache::get(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                                            SharedBindings shared) {
   Pipeline* known = find(*kernel, shared);
@@ -205,8 +211,11 @@ void finish_creation(WGPUCreatePipelineAsyncStatus result, WGPUComputePipeline r
   if (creation->context_lives.expired()) return;  // cancel() has told who waited
   Pipeline& pipeline = *creation->pipeline;
   if (result == WGPUCreatePipelineAsyncStatus_Success) {
-    if (!pipeline.pipeline) pipeline.pipeline = std::move(created);
-    creation->context->statistics.pipelines_created += 1;
+    // One that was needed at once may have come first.
+    if (!pipeline.pipeline) {
+      pipeline.pipeline = std::move(created);
+      creation->context->statistics.pipelines_created += 1;
+    }
   } else {
     status =
         pipeline_error(*creation->kernel, compiler_error(*creation->context, creation->module.get(), creation->kernel),

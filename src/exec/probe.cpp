@@ -61,6 +61,8 @@ Status run_probe(Context& context) {
     if (!seen) return std::unexpected(seen.error());
     report.subgroup_size = (*seen)[0];
     report.ballot_width = (*seen)[2];
+    // Some devices run narrower subgroups than they report.
+    impl.traits.subgroup_min_size = std::min(impl.traits.subgroup_min_size, report.subgroup_size);
     bool follow = true;
     bool agree = true;
     for (std::uint32_t index = 0; index < threads; ++index) {

@@ -11,4 +11,7 @@ class Context;
 // `look_back` if every answer is right. Needs the instance. Rooms implement it: src/primitives/scan/scan_self_test.cpp.
 Status run_self_test(Context& context);
 
+// The same for the trait `lock_step`: a sort of one tile, many times. src/primitives/sort/sort_self_test.cpp.
+Status run_lock_step_test(Context& context);
+
 }  // namespace upsweep

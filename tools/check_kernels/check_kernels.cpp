@@ -33,6 +33,8 @@ constexpr std::array families{
     Family{"run_length", add_run_length_kernels},
     Family{"reduce_by_key", add_reduce_by_key_kernels},
     Family{"adjacent_difference", add_adjacent_difference_kernels},
+    Family{"histogram", add_histogram_kernels},
+    Family{"sort", add_sort_kernels},
 };
 
 int write_kernels(const std::filesystem::path& folder) {

@@ -52,5 +52,7 @@ void add_unique_kernels(KernelSink& sink);
 void add_run_length_kernels(KernelSink& sink);
 void add_reduce_by_key_kernels(KernelSink& sink);
 void add_adjacent_difference_kernels(KernelSink& sink);
+void add_histogram_kernels(KernelSink& sink);
+void add_sort_kernels(KernelSink& sink);
 
 }  // namespace upsweep

@@ -47,15 +47,21 @@ WGPUBuffer ArrayRun::find(std::string_view argument) const {
 }
 
 Outcome ArrayRun::upload(std::string_view argument, const Items& items, Progress& progress) {
+  const auto give = [&items](std::uint64_t first, std::uint64_t count, std::vector<std::byte>& scratch) {
+    return items.window(first, count, scratch);
+  };
+  return upload(argument, items.type().size_bytes, items.array().item_count(), give, progress);
+}
+
+Outcome ArrayRun::upload(std::string_view argument, std::uint64_t item_bytes, std::uint64_t item_count,
+                         const GiveBytes& give, Progress& progress) {
   WGPUBuffer buffer = find(argument);
   if (buffer == nullptr) return {};
-  const std::uint64_t item_bytes = items.type().size_bytes;
-  const std::uint64_t item_count = items.array().item_count();
-  const std::uint64_t piece_items = piece_bytes / item_bytes;
+  const std::uint64_t piece_items = std::max(piece_bytes / item_bytes, std::uint64_t{1});
   std::vector<std::byte> scratch;
   for (std::uint64_t first = 0; first < item_count; first += piece_items) {
     const std::uint64_t count = std::min(piece_items, item_count - first);
-    const auto bytes = items.window(first, count, scratch);
+    const auto bytes = give(first, count, scratch);
     if (!bytes) return std::unexpected(bytes.error());
     const BufferView view(buffer, first * item_bytes);
     if (const Status ok = context_->write(view, *bytes); !ok) return failed(ok.error());

@@ -26,6 +26,11 @@ class ArrayRun {
 
   // Items of a whole file; nothing if the plan has no such argument, as for no items.
   Outcome upload(std::string_view argument, const Items& items, Progress& progress);
+  // The same for items of any source: `give` has items [first, first + count), in `scratch` if need be.
+  using GiveBytes = std::function<Expected<std::span<const std::byte>>(std::uint64_t first, std::uint64_t count,
+                                                                       std::vector<std::byte>& scratch)>;
+  Outcome upload(std::string_view argument, std::uint64_t item_bytes, std::uint64_t item_count, const GiveBytes& give,
+                 Progress& progress);
   // Records and submits. Its errors may be about the user's WGSL.
   Status run();
 

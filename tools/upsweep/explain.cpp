@@ -18,7 +18,8 @@
 namespace upsweep::cli {
 
 using AddExplain = void(Program&, CLI::App&);
-AddExplain add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length;
+AddExplain add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
+    add_explain_histogram, add_explain_sort;
 
 namespace {
 
@@ -219,8 +220,8 @@ void add_explain(Program& program) {
       "Examples:\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep explain select --where 'x > 0.5' --items 1000 --dump");
-  for (AddExplain* add :
-       {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length}) {
+  for (AddExplain* add : {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique,
+                          add_explain_run_length, add_explain_histogram, add_explain_sort}) {
     add(program, command);
   }
 }

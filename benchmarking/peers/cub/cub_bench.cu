@@ -1,6 +1,8 @@
 // Times NVIDIA CUB's device-wide primitives. README.md says what is measured and why.
 
 #include <cuda_runtime.h>
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
@@ -595,6 +597,123 @@ job make_reduce_by_key(bench& b, uint32_t items) {
   return j;
 }
 
+// Spreads the bits of a key, so that the sum over a multiset tells it from others.
+__host__ __device__ inline unsigned long long mixed(uint64_t key) {
+  key = (key ^ (key >> 31)) * 0x7fb5d329728ea185ull;
+  key = (key ^ (key >> 27)) * 0x81dadef4bc2dd44dull;
+  return key ^ (key >> 33);
+}
+
+template <typename Key>
+__device__ inline uint64_t bits_of(Key key) {
+  if constexpr (std::is_same<Key, float>::value) return __float_as_uint(key);
+  if constexpr (!std::is_same<Key, float>::value) return key;
+}
+
+struct sort_facts {
+  unsigned long long faults;
+  unsigned long long sum;
+};
+
+// Faults: keys below the one before, keys that are not those of their values, equal keys out of order.
+template <typename Key>
+__global__ void sorted_kernel(const Key* keys, const uint32_t* values, uint32_t items, sort_facts* facts) {
+  const uint32_t stride = gridDim.x * blockDim.x;
+  sort_facts mine{};
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) {
+    const Key key = keys[i];
+    mine.sum += mixed(bits_of(key));
+    if (i > 0 && key < keys[i - 1]) ++mine.faults;
+    if (values == nullptr) continue;
+    if (values[i] >= items || input_item<Key>(values[i]) != key) ++mine.faults;
+    if (i > 0 && key == keys[i - 1] && values[i] <= values[i - 1]) ++mine.faults;
+  }
+  atomicAdd(&facts->faults, mine.faults);
+  atomicAdd(&facts->sum, mine.sum);
+}
+
+__global__ void number_kernel(uint32_t* out, uint32_t items) {
+  const uint32_t stride = gridDim.x * blockDim.x;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) out[i] = i;
+}
+
+template <typename Key>
+sort_facts find_facts(const Key* keys, const uint32_t* values, uint32_t items) {
+  const std::shared_ptr<void> found = device_allocate(sizeof(sort_facts));
+  CUDA_CHECK(cudaMemset(found.get(), 0, sizeof(sort_facts)));
+  sorted_kernel<Key><<<1024, block_threads>>>(keys, values, items, static_cast<sort_facts*>(found.get()));
+  CUDA_CHECK(cudaGetLastError());
+  sort_facts facts{};
+  CUDA_CHECK(cudaMemcpy(&facts, found.get(), sizeof(facts), cudaMemcpyDeviceToHost));
+  return facts;
+}
+
+template <typename Key, bool has_values>
+job make_sort(bench& b, uint32_t items) {
+  fill_input<Key>(b, items);
+  const Key* in = static_cast<const Key*>(b.input.get());
+  Key* out = static_cast<Key*>(b.output.get());
+  const std::shared_ptr<void> numbers = device_allocate(items * sizeof(uint32_t));
+  const std::shared_ptr<void> sorted = device_allocate(items * sizeof(uint32_t));
+  uint32_t* values_in = static_cast<uint32_t*>(numbers.get());
+  uint32_t* values_out = static_cast<uint32_t*>(sorted.get());
+  number_kernel<<<1024, block_threads, 0, b.stream>>>(values_in, items);
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaStreamSynchronize(b.stream));
+  const sort_facts wanted = find_facts<Key>(in, nullptr, items);
+
+  job j;
+  j.outputs = {{out, items * sizeof(Key)}};
+  if (has_values) j.outputs.push_back({values_out, items * sizeof(uint32_t)});
+  j.bytes_moved = 2 * static_cast<uint64_t>(items) * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0));
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    constexpr int end_bit = static_cast<int>(sizeof(Key)) * 8;
+    if constexpr (has_values) {
+      return cub::DeviceRadixSort::SortPairs(temporary, bytes, in, out, values_in, values_out, items, 0, end_bit,
+                                             stream);
+    } else {
+      return cub::DeviceRadixSort::SortKeys(temporary, bytes, in, out, items, 0, end_bit, stream);
+    }
+  });
+  j.enqueue = [=, keep_in = numbers, keep_out = sorted](cudaStream_t stream) { call(stream); };
+  j.verify = [=, keep_out = sorted]() {
+    const sort_facts facts = find_facts<Key>(out, has_values ? values_out : nullptr, items);
+    return verdict{facts.faults == 0 && facts.sum == wanted.sum, 0.0};
+  };
+  return j;
+}
+
+// Even bins of f32 samples in [0, 1), or of the bytes of the u32 input. The number of bins is a power of two, so that
+// the expected bin is exact.
+template <typename Sample, uint32_t bins>
+job make_histogram(bench& b, uint32_t items) {
+  constexpr bool is_bytes = std::is_same<Sample, uint8_t>::value;
+  using input_type = std::conditional_t<is_bytes, uint32_t, float>;
+  fill_input<input_type>(b, is_bytes ? items / 4 + 1 : items);
+  const Sample* in = static_cast<const Sample*>(b.input.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  std::vector<uint32_t> expected(bins);
+  for (uint32_t i = 0; i < items; ++i) {
+    if constexpr (is_bytes) {
+      ++expected[static_cast<uint64_t>(input_hash(i / 4) >> (8 * (i % 4)) & 0xff) * bins / 256];
+    } else {
+      ++expected[static_cast<uint64_t>(input_hash(i) >> 8) * bins >> 24];
+    }
+  }
+  const expectation<uint32_t> counts(out, expected);
+
+  job j;
+  j.outputs = {{out, bins * sizeof(uint32_t)}};
+  j.bytes_moved = static_cast<uint64_t>(items) * sizeof(Sample) + bins * sizeof(uint32_t);
+  j.enqueue = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    using level = std::conditional_t<is_bytes, int, float>;
+    return cub::DeviceHistogram::HistogramEven(temporary, bytes, in, out, static_cast<int>(bins) + 1, level(0),
+                                               level(is_bytes ? 256 : 1), static_cast<int>(items), stream);
+  });
+  j.verify = [=]() { return counts.verify(); };
+  return j;
+}
+
 struct registration {
   const char* primitive;
   const char* operator_name;
@@ -614,6 +733,15 @@ const registration registry[] = {
     {"unique", "runs_of_4", "u32", make_unique},
     {"run_length", "runs_of_4", "u32", make_run_length},
     {"reduce_by_key", "sum", "u32", make_reduce_by_key},
+    {"sort", "keys", "u32", make_sort<uint32_t, false>},
+    {"sort", "keys", "f32", make_sort<float, false>},
+    {"sort", "keys", "u64", make_sort<uint64_t, false>},
+    {"sort", "pairs", "u32", make_sort<uint32_t, true>},
+    {"sort", "pairs", "f32", make_sort<float, true>},
+    {"sort", "pairs", "u64", make_sort<uint64_t, true>},
+    {"histogram", "even_256", "f32", make_histogram<float, 256>},
+    {"histogram", "even_4096", "f32", make_histogram<float, 4096>},
+    {"histogram", "even_256", "u8", make_histogram<uint8_t, 256>},
 };
 
 // ---- results --------------------------------------------------------------------------------
@@ -839,7 +967,7 @@ struct options {
 [[noreturn]] void usage(const std::string& problem) {
   std::fprintf(stderr,
                "cub_bench: %s\n"
-               "usage: cub_bench [--only NAME,...] [--type u32,f32,u64] [--items 2^10,2^20,1000,...]\n"
+               "usage: cub_bench [--only NAME,...] [--type u32,f32,u64,u8] [--items 2^10,2^20,1000,...]\n"
                "                 [--samples N] [--json FILE]\n"
                "NAME is a primitive, such as scan, or one with its operator, such as scan/exclusive_sum.\n",
                problem.c_str());
