@@ -194,13 +194,15 @@ TEST_P(Host, SortIsTheStableSortOfTheStandardLibrary) {
     std::ranges::stable_sort(expected, std::greater{});
     EXPECT_EQ(host::sort<K>(context(), items, host::Order::descending), expected);
   };
+  check(scrambled<std::uint32_t>(400));
+  // The sorts have tests of their own; SwiftShader takes seconds to compile each kernel.
+  if (GetParam() != Profile::full) return;
   check(scrambled<std::uint32_t>(5000));
-  // Few: SwiftShader takes seconds to compile kernels for many tiles, and minutes for keys of two words.
-  check(scrambled<std::int32_t>(600));
-  check(scrambled<float>(600));
-  check(scrambled<std::uint64_t>(600));
-  check(scrambled<std::int64_t>(600));
-  check(scrambled<double>(600));
+  check(scrambled<std::int32_t>(200));
+  check(scrambled<float>(200));
+  check(scrambled<std::uint64_t>(200));
+  check(scrambled<std::int64_t>(200));
+  check(scrambled<double>(200));
   check(std::vector<double>{1e300, -1e-300, 1e-300, -1e300, 0});
 }
 
@@ -215,12 +217,13 @@ TEST_P(Host, SortPutsNanLastAndKeepsZerosAsTheyStand) {
 }
 
 TEST_P(Host, ValuesOfAnyTypeFollowTheirKeys) {
+  if (GetParam() != Profile::full) return;
   struct Particle {
     std::uint32_t name;
     float mass[6];
     bool operator==(const Particle&) const = default;
   };
-  const auto keys = scrambled<float>(900);
+  const auto keys = scrambled<float>(300);
   std::vector<std::uint32_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, std::greater{}, [&](std::uint32_t i) { return keys[i]; });

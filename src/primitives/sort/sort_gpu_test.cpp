@@ -91,7 +91,8 @@ class SortGpu : public GpuTest {
     tuning.one_workgroup_items = 0;
     tuning.workgroup_size = 64;
     tuning.digit_bits = 6;
-    tuning.items_per_thread = 5;
+    // SwiftShader takes minutes to compile five items of 64 bits that are ranked in workgroup memory.
+    tuning.items_per_thread = GetParam() == Profile::no_subgroups ? 3 : 5;
     tuning.use_subgroups = true;
     if (is_tiny()) {
       tuning.workgroup_size = 16;
@@ -166,7 +167,7 @@ TEST_P(SortGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
       halves.push_back({static_cast<std::uint16_t>(word)});
     }
     check_pairs(halves, {.key = ElementType::f16(), .descending = descending}, setting);
-    if (HasFailure() || (!is_thorough() && descending)) return;
+    if (HasFailure() || (!is_thorough() && (descending || GetParam() == Profile::minimum_limits))) return;
     auto longs = random_items<std::uint64_t>(count, seed);
     for (std::size_t i = 0; i < longs.size(); i += 2) longs[i] = longs[i] % 5 << 31;
     check_pairs(longs, {.key = ElementType::u64(), .descending = descending}, setting);
