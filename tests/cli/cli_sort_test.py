@@ -14,7 +14,7 @@ def many(count):
     """`count`, or what one workgroup sorts: SwiftShader takes seconds to compile kernels for more, and minutes for keys
     of two words.
     """
-    return min(count, 900) if ADAPTER == "SwiftShader" else count
+    return min(count, 200) if ADAPTER == "SwiftShader" else count
 
 
 def words(array):

@@ -500,7 +500,8 @@ Status choose_path(Problem& problem) {
   const std::uint64_t bytes = std::uint64_t{problem.window_cells} * problem.amount_bytes();
   const std::uint64_t budget =
       std::min<std::uint64_t>(std::uint64_t{24} * tuning.workgroup_size, problem.traits.max_workgroup_bytes);
-  while (problem.copies * 2 <= tuning.copies && problem.copies * 2 * bytes <= budget) problem.copies *= 2;
+  while (problem.copies * 2 <= tuning.copies && std::uint64_t{problem.copies} * 2 * bytes <= budget)
+    problem.copies *= 2;
   return {};
 }
 

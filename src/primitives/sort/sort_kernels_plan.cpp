@@ -537,7 +537,7 @@ SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits,
 
 namespace {
 
-SortKernel item_kernel(std::string name, const SortLayout& layout) {
+SortKernel item_kernel(const std::string& name, const SortLayout& layout) {
   KernelBuilder builder(name);
   builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0).part("thread.wgsl");
   builder.part("entry.plain.wgsl").part("grid.wgsl");

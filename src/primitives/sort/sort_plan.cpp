@@ -190,9 +190,10 @@ class SortPlanner {
                            shape_.key_is_f64 ? "f64" : shape_.key.name, shape_.value ? " with " : "",
                            shape_.value ? shape_.value->name : ""));
     if (count_ == 0) return std::move(plan_).finish();
+    const std::uint64_t key_bytes = shape_.key.stride_bytes;
     const std::uint64_t value_bytes = shape_.value ? shape_.value->stride_bytes : 0;
-    plan_.least_bytes(count_ * (shape_.key.stride_bytes * (shape_.write_keys ? 2 : 1) + 2 * value_bytes +
-                                (shape_.write_indices ? 4 : 0)));
+    plan_.least_bytes(count_ *
+                      (key_bytes * (shape_.write_keys ? 2 : 1) + 2 * value_bytes + (shape_.write_indices ? 4 : 0)));
     name_arguments();
     const SortLayout one = one_tile_layout();
     // One of two arrays in place and the other not: the kernel of one tile does not come in that form.
