@@ -17,17 +17,11 @@ constexpr std::uint32_t one_word = 3;  // ONE_WORD of bench_fill.wgsl; the other
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-KernelBuilder kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes = 0) {
-  KernelBuilder builder{std::string(name)};
-  builder.workgroup(workgroup_size, workgroup_bytes);
-  builder.part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
-  add_benchmark_part(builder, std::string(name) + ".wgsl");
-  return builder;
-}
-
 Result<Plan> plan_words(std::uint64_t count, std::uint32_t kind, std::uint32_t word, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
-  const auto fill = kernel("bench_fill", size).build();
+  KernelBuilder builder = bench_kernel("bench_fill", size);
+  add_benchmark_part(builder, "bench_hash.wgsl");
+  const auto fill = std::move(builder).build();
   if (!fill) return std::unexpected(fill.error());
   PlanBuilder plan("bench_fill", traits);
   const SlotId output = plan.argument("output", count * 4, 4, true);
@@ -50,6 +44,14 @@ Result<Plan> plan_words(std::uint64_t count, std::uint32_t kind, std::uint32_t w
 
 }  // namespace
 
+KernelBuilder bench_kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes) {
+  KernelBuilder builder{std::string(name)};
+  builder.workgroup(workgroup_size, workgroup_bytes);
+  builder.part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
+  add_benchmark_part(builder, std::string(name) + ".wgsl");
+  return builder;
+}
+
 std::uint32_t bench_workgroup_size(const DeviceTraits& traits) {
   return std::min(256u, std::bit_floor(traits.max_workgroup_size));
 }
@@ -64,7 +66,7 @@ Result<Plan> plan_poison(std::uint64_t word_count, std::uint32_t word, const Dev
 
 Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
-  const auto copy = kernel("bench_copy", size).build();
+  const auto copy = bench_kernel("bench_copy", size).build();
   if (!copy) return std::unexpected(copy.error());
   PlanBuilder plan("bench_copy", traits);
   const SlotId input = plan.argument("input", word_count * 4, 16);
@@ -81,7 +83,7 @@ Result<Plan> plan_copy(std::uint64_t word_count, std::uint64_t workgroup_count, 
 
 Result<Plan> plan_read(std::uint64_t word_count, std::uint64_t workgroup_count, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
-  KernelBuilder builder = kernel("bench_read", size, size * 4);
+  KernelBuilder builder = bench_kernel("bench_read", size, size * 4);
   builder.constant("TILE_UNITS", size * read_units_per_thread);
   builder.alias("Accumulator", "u32").part("workgroup_reduce.tree.wgsl");
   const auto read = std::move(builder).build();
@@ -102,7 +104,7 @@ Result<Plan> plan_read(std::uint64_t word_count, std::uint64_t workgroup_count, 
 Result<Plan> plan_probe(std::uint32_t multiply_count, const DeviceTraits& traits) {
   constexpr std::uint32_t threads = 32;
   constexpr std::uint32_t multiplies_per_round = 16;
-  const auto probe = kernel("bench_probe", threads).build();
+  const auto probe = bench_kernel("bench_probe", threads).build();
   if (!probe) return std::unexpected(probe.error());
   PlanBuilder plan("bench_probe", traits);
   const SlotId output = plan.argument("output", probe_bytes, 4, true);

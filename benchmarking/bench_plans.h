@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "benchmarking/input.h"
+#include "plan/kernel_builder.h"
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
 #include "upsweep/status.h"
@@ -29,5 +31,8 @@ Result<Plan> plan_probe(std::uint32_t multiply_count, const DeviceTraits& traits
 constexpr std::uint64_t probe_bytes = 256;
 
 std::uint32_t bench_workgroup_size(const DeviceTraits& traits);
+
+// Beginning of a kernel of the benchmarks' own: the file `name`.wgsl, one thread an item of the grid.
+KernelBuilder bench_kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes = 0);
 
 }  // namespace upsweep::bench

@@ -117,13 +117,7 @@ class HistogramBench : public LibraryBench {
   [[nodiscard]] Status fill_samples(Session& session, std::uint64_t item_count) const {
     const auto plan = plan_samples(operation_.samples, item_count, session.context().traits());
     if (!plan) return std::unexpected(plan.error());
-    const std::array arguments{Argument{"output", input_}};
-    const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(session.context().device(), nullptr));
-    if (const Status ok = session.context().record(encoder.get(), *plan, arguments); !ok) return ok;
-    const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
-    const WGPUCommandBuffer list = commands.get();
-    wgpuQueueSubmit(session.context().queue(), 1, &list);
-    return session.context().wait();
+    return session.run_once(*plan, input_);
   }
 
   [[nodiscard]] std::vector<std::uint32_t> count_on_host(std::uint64_t item_count) const {

@@ -58,6 +58,8 @@ class Session {
   // A buffer of exactly so many words, kept until drop_buffers() or until another size is wanted.
   Result<BufferView> buffer(std::string_view label, std::uint64_t word_count);
   Status fill_runs(const BufferView& view, std::uint64_t item_count);
+  // Runs a plan that writes argument `output`, and waits.
+  Status run_once(const Plan& plan, const BufferView& output);
   void drop_buffers();
 
   // Prepares, times and checks the work at row.item_count, and fills the row. `make` plans it at any size, up to which
@@ -77,7 +79,6 @@ class Session {
   Session(Context& context, const BenchOptions& options, std::ostream& progress)
       : context_(context), options_(options), progress_(progress) {}
   Status make_buffers(const std::vector<std::uint64_t>& word_counts);
-  Status run_once(const Plan& plan, const BufferView& output);
   Status measure_rates();
   void describe();
   // Whether one run is expected to take longer than anybody would wait for; CPU adapters only.

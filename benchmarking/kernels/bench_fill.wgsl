@@ -17,13 +17,6 @@ const ONE_WORD = 3u;
 @group(0) @binding(0) var<uniform> params: FillParams;
 @group(0) @binding(1) var<storage, read_write> output: array<u32>;
 
-fn hash(i: u32) -> u32 {
-  var h = i * 2654435761u + params.seed;
-  h = (h ^ (h >> 15u)) * 2246822519u;
-  h = (h ^ (h >> 13u)) * 3266489917u;
-  return h ^ (h >> 16u);
-}
-
 // The walk ends: item 0 begins a run, and one item in four does.
 fn run_key(i: u32) -> u32 {
   var first = i;

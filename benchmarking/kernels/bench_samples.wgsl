@@ -16,13 +16,6 @@ const SKEWED = 3u;
 @group(0) @binding(0) var<uniform> params: SampleParams;
 @group(0) @binding(1) var<storage, read_write> output: array<f32>;
 
-fn hash(i: u32) -> u32 {
-  var h = i * 2654435761u + params.seed;
-  h = (h ^ (h >> 15u)) * 2246822519u;
-  h = (h ^ (h >> 13u)) * 3266489917u;
-  return h ^ (h >> 16u);
-}
-
 fn run(workgroup: Workgroup, thread: Thread) {
   let i = tile_index(workgroup.id, params.grid_width, params.grid_height) * WORKGROUP_SIZE + thread.index;
   if (i >= params.item_count) {

@@ -19,13 +19,6 @@ constexpr std::uint64_t most_chunks = 2048;
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-KernelBuilder begin_kernel(std::string_view name, std::uint32_t workgroup_size, std::uint32_t workgroup_bytes) {
-  KernelBuilder builder{std::string(name)};
-  builder.workgroup(workgroup_size, workgroup_bytes);
-  builder.part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
-  return builder;
-}
-
 // The counters of one thread and bin are a byte: as many threads as have room.
 std::uint32_t threads_of(HistogramStep step, std::uint32_t bin_count, std::uint32_t workgroup_size,
                          const DeviceTraits& traits) {
@@ -80,15 +73,12 @@ Result<Plan> plan_histogram_step(HistogramStep step, std::uint32_t bin_count, st
   if (threads == 0 || bytes > traits.max_workgroup_bytes) {
     return fail(ErrorKind::unsupported, std::format("{} bins do not fit into workgroup memory.", bin_count));
   }
-  KernelBuilder builder = begin_kernel(std::format("ladder_histogram_{}", step_name(step)), threads, u32(bytes));
+  KernelBuilder builder = bench_kernel(std::format("ladder_histogram_{}", step_name(step)), threads, u32(bytes));
   builder.constant("BIN_COUNT", bin_count);
   add_benchmark_part(builder, "ladder_histogram_params.wgsl");
-  add_benchmark_part(builder, std::format("ladder_histogram_{}.wgsl", step_name(step)));
   const auto count = std::move(builder).build();
   if (!count) return std::unexpected(count.error());
-  KernelBuilder clearing = begin_kernel("ladder_histogram_clear", size, 0);
-  add_benchmark_part(clearing, "ladder_histogram_clear.wgsl");
-  const auto clear = std::move(clearing).build();
+  const auto clear = bench_kernel("ladder_histogram_clear", size).build();
   if (!clear) return std::unexpected(clear.error());
 
   PlanBuilder plan(std::format("ladder_histogram_{}", step_name(step)), traits);
@@ -116,8 +106,8 @@ Result<Plan> plan_histogram_step(HistogramStep step, std::uint32_t bin_count, st
 
 Result<Plan> plan_samples(Samples samples, std::uint64_t item_count, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
-  KernelBuilder builder = begin_kernel("bench_samples", size, 0);
-  add_benchmark_part(builder, "bench_samples.wgsl");
+  KernelBuilder builder = bench_kernel("bench_samples", size);
+  add_benchmark_part(builder, "bench_hash.wgsl");
   const auto fill = std::move(builder).build();
   if (!fill) return std::unexpected(fill.error());
   PlanBuilder plan("bench_samples", traits);

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarking/ladder/ladder_kernels.h"
 
-#include <algorithm>
 #include <bit>
 #include <format>
 
 #include "benchmarking/embedded_kernels.h"
 #include "plan/kernel_builder.h"
+#include "plan/subgroup_plan.h"
 
 namespace upsweep::bench {
-namespace {
-
-// Devices have been seen to run narrower subgroups than they report.
-constexpr std::uint32_t narrowest_subgroup = 4;
-
-}  // namespace
 
 bool ladder_has_subgroups(const DeviceTraits& traits) {
   if (traits.emulated_subgroup_size != 0) return true;
-  return traits.subgroups && (traits.subgroup_id_builtin || traits.subgroup_ids_follow_index);
+  return has_numbered_subgroups(traits);
 }
 
 Status check_ladder_request(const ElementType& type, std::uint64_t item_count, std::uint32_t workgroup_size,
@@ -43,28 +37,19 @@ Result<std::shared_ptr<const Kernel>> build_ladder_kernel(const LadderKernel& wa
   KernelBuilder builder{std::string(wanted.name)};
   const bool emulates = wanted.uses_subgroups && traits.emulated_subgroup_size != 0;
   std::uint32_t values = wanted.value_count;
-  std::string_view entry = "entry.plain.wgsl";
   if (wanted.uses_subgroups) {
-    const std::uint32_t slots = std::max(1u, workgroup_size / narrowest_subgroup);
+    const std::uint32_t slots = subgroup_slots(workgroup_size);
     builder.constant("SUBGROUP_SLOTS", slots);
     values += slots;
   }
-  if (emulates) {
-    builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
-    builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
-    values += workgroup_size;
-    entry = "entry.emulated.wgsl";
-  } else if (wanted.uses_subgroups) {
-    builder.enable("subgroups");
-    if (traits.subgroup_id_builtin) builder.require("subgroup_id");
-    entry = traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl";
-  }
+  if (emulates) values += workgroup_size;
   const std::uint32_t unit_items = items_of(wanted.unit);
   builder.workgroup(workgroup_size, values * type.stride_bytes);
   builder.constant("UNIT_ITEMS", unit_items);
   builder.constant("TILE_ITEMS", wanted.tile_items != 0 ? wanted.tile_items : workgroup_size * unit_items);
   builder.alias("Item", type.wgsl_type).alias("Unit", unit_items == 4 ? "vec4<Item>" : "Item");
-  builder.part("thread.wgsl").part(entry).part("grid.wgsl");
+  add_entry(builder, emulates ? Entry::emulated : wanted.uses_subgroups ? Entry::subgroups : Entry::plain, traits);
+  builder.part("grid.wgsl");
   add_benchmark_part(builder, "ladder_params.wgsl");
   if (wanted.loads_units) {
     // Scratch can be bound read_write only; the caller's input is bound for reading, as it should be.

@@ -18,6 +18,11 @@
 
 namespace upsweep {
 
+// The same place of the same buffer: what makes a primitive work in place.
+inline bool is_same_view(const BufferView& a, const BufferView& b) {
+  return a.buffer != nullptr && a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
+}
+
 // Waits for futures, where there is an instance to wait with.
 class Waiter {
  public:

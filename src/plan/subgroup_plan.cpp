@@ -13,6 +13,30 @@ constexpr std::uint32_t narrowest_subgroup = 4;
 
 }  // namespace
 
+bool has_numbered_subgroups(const DeviceTraits& traits) {
+  return traits.subgroups && (traits.subgroup_id_builtin || traits.subgroup_ids_follow_index);
+}
+
+bool has_whole_subgroups(const DeviceTraits& traits, std::uint32_t workgroup_size) {
+  return traits.subgroup_max_size != 0 && workgroup_size % traits.subgroup_max_size == 0;
+}
+
+void add_entry(KernelBuilder& builder, Entry entry, const DeviceTraits& traits) {
+  builder.part("thread.wgsl");
+  switch (entry) {
+    case Entry::plain: builder.part("entry.plain.wgsl"); return;
+    case Entry::subgroups:
+      builder.enable("subgroups");
+      if (traits.subgroup_id_builtin) builder.require("subgroup_id");
+      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
+      return;
+    case Entry::emulated:
+      builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
+      builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
+      builder.part("entry.emulated.wgsl");
+  }
+}
+
 std::uint32_t subgroup_slots(std::uint32_t workgroup_size) { return std::max(1u, workgroup_size / narrowest_subgroup); }
 
 FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits, std::uint32_t workgroup_size,
@@ -24,11 +48,9 @@ FoldPath choose_fold_path(const LoweredOperator& op, const DeviceTraits& traits,
     const bool fits = traits.emulated_subgroup_size <= workgroup_size && bytes <= traits.max_workgroup_bytes;
     return fits ? FoldPath::subgroup_emulated : FoldPath::tree;
   }
-  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index)) return FoldPath::tree;
+  if (!has_numbered_subgroups(traits)) return FoldPath::tree;
   if (!op.subgroup_builtin.empty()) return FoldPath::subgroup_builtin;
-  // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
-  const bool whole_subgroups = traits.subgroup_max_size != 0 && workgroup_size % traits.subgroup_max_size == 0;
-  return op.may_shuffle && whole_subgroups ? FoldPath::subgroup_shuffle : FoldPath::tree;
+  return op.may_shuffle && has_whole_subgroups(traits, workgroup_size) ? FoldPath::subgroup_shuffle : FoldPath::tree;
 }
 
 std::string to_string(FoldPath path, const LoweredOperator& op) {
@@ -50,23 +72,19 @@ void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, 
     values += slots;
   } else if (uses_subgroups(path)) {
     values = slots;
-    builder.enable("subgroups");
-    if (traits.subgroup_id_builtin) builder.require("subgroup_id");
   }
   builder.workgroup(workgroup_size, values * op.accumulator_bytes);
-  builder.part("thread.wgsl");
+  add_entry(builder,
+            !uses_subgroups(path)                 ? Entry::plain
+            : path == FoldPath::subgroup_emulated ? Entry::emulated
+                                                  : Entry::subgroups,
+            traits);
   switch (path) {
     case FoldPath::tree:
     case FoldPath::ordered:
-      builder.part("entry.plain.wgsl");
       builder.part(path == FoldPath::tree ? "workgroup_reduce.tree.wgsl" : "workgroup_reduce.ordered.wgsl");
       return;
-    case FoldPath::subgroup_emulated:
-      builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
-      builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
-      builder.part("entry.emulated.wgsl");
-      builder.part("subgroup_fold.emulated.wgsl");
-      break;
+    case FoldPath::subgroup_emulated: builder.part("subgroup_fold.emulated.wgsl"); break;
     case FoldPath::subgroup_builtin:
       builder.generated(
           "adapters",
@@ -74,12 +92,8 @@ void add_fold(KernelBuilder& builder, FoldPath path, const LoweredOperator& op, 
               "fn subgroup_fold(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {{ return "
               "{}(value); }}\n",
               op.subgroup_builtin));
-      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
       break;
-    case FoldPath::subgroup_shuffle:
-      builder.part("subgroup_fold.shuffle.wgsl");
-      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
-      break;
+    case FoldPath::subgroup_shuffle: builder.part("subgroup_fold.shuffle.wgsl"); break;
   }
   builder.constant("SUBGROUP_SLOTS", slots);
   builder.part("workgroup_reduce.subgroup.wgsl");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which subgroup variant a workgroup fold may use on a device, and the parts that make it.
+// What planners know of subgroups: whether kernels may number them, how kernels begin, and which variant a workgroup
+// fold may use.
 #pragma once
 
 #include <string>
@@ -13,6 +14,16 @@ namespace upsweep {
 enum class FoldPath : std::uint8_t { tree, ordered, subgroup_builtin, subgroup_shuffle, subgroup_emulated };
 
 inline bool uses_subgroups(FoldPath path) { return path != FoldPath::tree && path != FoldPath::ordered; }
+
+// Do kernels learn a number for each subgroup, by WGSL's builtin or by the thread's index?
+bool has_numbered_subgroups(const DeviceTraits& traits);
+// Are all subgroups of such a workgroup whole? A shuffle from a lane that does not exist is undefined.
+bool has_whole_subgroups(const DeviceTraits& traits, std::uint32_t workgroup_size);
+
+// How a kernel is told of its threads: without subgroups, with the device's, or with emulated ones.
+enum class Entry : std::uint8_t { plain, subgroups, emulated };
+// Adds the directives, constants and parts of the entry point, which calls run().
+void add_entry(KernelBuilder& builder, Entry entry, const DeviceTraits& traits);
 
 // Values that arrays with one for each subgroup of a workgroup need, whatever the subgroups' size.
 std::uint32_t subgroup_slots(std::uint32_t workgroup_size);

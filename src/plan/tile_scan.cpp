@@ -283,10 +283,7 @@ LanePath lane_path_of(const TileAccumulator& accumulator, const ScanTuning& tuni
                       3ull * size * accumulator.size_bytes + 1024 <= traits.max_workgroup_bytes;
     return fits ? LanePath::emulated : LanePath::workgroup;
   }
-  if (!traits.subgroups || !(traits.subgroup_id_builtin || traits.subgroup_ids_follow_index))
-    return LanePath::workgroup;
-  // A shuffle from a lane that does not exist is undefined: all subgroups must be whole.
-  if (traits.subgroup_max_size == 0 || size % traits.subgroup_max_size != 0) return LanePath::workgroup;
+  if (!has_numbered_subgroups(traits) || !has_whole_subgroups(traits, size)) return LanePath::workgroup;
   return accumulator.fold_builtin.empty() || !accumulator.commutative ? LanePath::shuffle : LanePath::builtin;
 }
 
@@ -474,12 +471,6 @@ class TilePlanner {
     const LanePath path = is_empty ? LanePath::workgroup : path_;
     const bool subgroups = path == LanePath::builtin || path == LanePath::shuffle;
     if (program.needs_f16) builder.enable("f16");
-    if (subgroups) {
-      builder.enable("subgroups");
-      if (traits_.subgroup_id_builtin) builder.require("subgroup_id");
-      // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
-      if (variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
-    }
     const bool is_plain = is_empty || variant.role == Role::map;
     builder.workgroup(tuning_.workgroup_size,
                       is_plain ? 0 : scan_bytes(accumulator, path, tuning_, variant.role == Role::single_pass));
@@ -488,16 +479,13 @@ class TilePlanner {
     if (variant.role == Role::single_pass) builder.constant("POLL_ROUNDS", tuning_.poll_rounds);
     program.add_types(builder);
     builder.generated("params", params_text(program));
-    builder.part("thread.wgsl");
-    if (path == LanePath::emulated) {
-      builder.constant("EMULATED_SIZE", traits_.emulated_subgroup_size);
-      builder.constant("EMULATED_SEED", traits_.emulated_subgroup_seed);
-      builder.part("entry.emulated.wgsl");
-    } else if (subgroups) {
-      builder.part(traits_.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
-    } else {
-      builder.part("entry.plain.wgsl");
-    }
+    add_entry(builder,
+              path == LanePath::emulated ? Entry::emulated
+              : subgroups                ? Entry::subgroups
+                                         : Entry::plain,
+              traits_);
+    // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
+    if (subgroups && variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
     builder.generated("accumulator", accumulator_functions(accumulator, path));
     builder.part(program.reverse ? "tile_range.reverse.wgsl" : "tile_range.forward.wgsl");
     if (extent_.length_on_device) builder.constant("ITEMS_PER_COUNT", extent_.items_per_count);

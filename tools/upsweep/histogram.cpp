@@ -9,12 +9,12 @@
 #include <cstring>
 #include <format>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "array_run.h"
 #include "fold.h"
 #include "histogram_plot.h"
+#include "json_result.h"
 #include "outputs.h"
 
 namespace upsweep::cli {
@@ -344,9 +344,7 @@ Outcome run_histogram(Program& program, const HistogramOptions& options) {
   json["range"] = {edges.front(), edges.back()};
   json[weights ? "weight" : "counted"] = std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0);
   json["dtype"] = npy::dtype_name(array.dtype());
-  json["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  json["adapter"] = (*context)->traits().adapter;
-  std::cout << json.dump() << '\n';
+  print_json(std::move(json), **context, start);
   return {};
 }
 

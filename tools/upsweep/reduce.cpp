@@ -2,9 +2,9 @@
 // upsweep reduce: folds the items of a .npy file.
 #include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "json_number.h"
+#include "json_result.h"
 #include "windowed_reduce.h"
 
 namespace upsweep::cli {
@@ -116,9 +116,7 @@ Outcome run_reduce(Program& program, const ReduceOptions& options) {
   } else {
     json["value"] = results.values().at(0);
   }
-  json["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  json["adapter"] = (*context)->traits().adapter;
-  std::cout << json.dump() << '\n';
+  print_json(std::move(json), **context, start);
   return {};
 }
 

@@ -3,10 +3,9 @@
 #include "upsweep/runs.h"
 
 #include <chrono>
-#include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "fold.h"
+#include "json_result.h"
 #include "kept_items.h"
 
 namespace upsweep::cli {
@@ -39,14 +38,12 @@ Expected<std::uint64_t> count_runs(Context& context, ArrayRun& run, const Items&
   return run.read_count();
 }
 
-void print_json(const Context& context, const npy::Array& array, std::uint64_t run_count, Clock::time_point start) {
+void print_runs(const Context& context, const npy::Array& array, std::uint64_t run_count, Clock::time_point start) {
   nlohmann::ordered_json json;
   json["items"] = array.item_count();
   json["runs"] = run_count;
   json["dtype"] = npy::dtype_name(array.dtype());
-  json["seconds"] = std::chrono::duration<double>(Clock::now() - start).count();
-  json["adapter"] = context.traits().adapter;
-  std::cout << json.dump() << '\n';
+  print_json(std::move(json), context, start);
 }
 
 Outcome run_unique(Program& program, const UniqueOptions& options) {
@@ -80,7 +77,7 @@ Outcome run_unique(Program& program, const UniqueOptions& options) {
     if (const auto ok = write_indices(*run, "indices", *count, *indices); !ok) return ok;
   }
   if (const auto ok = outputs.commit(); !ok) return ok;
-  if (options.json) print_json(**context, array, *count, start);
+  if (options.json) print_runs(**context, array, *count, start);
   return {};
 }
 
@@ -127,7 +124,7 @@ Outcome run_run_length(Program& program, const RunLengthOptions& options) {
     if (const auto ok = write_indices(*run, "offsets", *count, *offsets); !ok) return ok;
   }
   if (const auto ok = outputs.commit(); !ok) return ok;
-  if (options.json) print_json(**context, array, *count, start);
+  if (options.json) print_runs(**context, array, *count, start);
   return {};
 }
 

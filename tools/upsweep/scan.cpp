@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "array_run.h"
 #include "fold.h"
 #include "json_number.h"
+#include "json_result.h"
 #include "outputs.h"
 
 namespace upsweep::cli {
@@ -136,9 +136,7 @@ Outcome run_scan(Program& program, const ScanOptions& options) {
     for (const Number& total : totals) values.push_back(json_number(total, fold->result_dtype()));
     json["totals"] = values;
   }
-  json["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  json["adapter"] = (*context)->traits().adapter;
-  std::cout << json.dump() << '\n';
+  print_json(std::move(json), **context, start);
   return {};
 }
 

@@ -4,10 +4,9 @@
 
 #include <chrono>
 #include <format>
-#include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "fold.h"
+#include "json_result.h"
 #include "kept_items.h"
 
 namespace upsweep::cli {
@@ -76,9 +75,7 @@ Outcome run_select(Program& program, const SelectOptions& options) {
   json["items"] = array.item_count();
   json["selected"] = *count;
   json["dtype"] = npy::dtype_name(array.dtype());
-  json["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  json["adapter"] = (*context)->traits().adapter;
-  std::cout << json.dump() << '\n';
+  print_json(std::move(json), **context, start);
   return {};
 }
 

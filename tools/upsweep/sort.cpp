@@ -5,10 +5,9 @@
 #include <chrono>
 #include <cstring>
 #include <format>
-#include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "fold.h"
+#include "json_result.h"
 #include "kept_items.h"
 #include "upsweep/host.h"
 
@@ -199,13 +198,25 @@ std::unexpected<Failure> sort_plan_failed(const Error& error, const KeyFile& key
   return failure;
 }
 
-void print_json(const Context& context, const npy::Array& array, std::chrono::steady_clock::time_point start) {
-  nlohmann::ordered_json json;
-  json["items"] = array.item_count();
-  json["dtype"] = npy::dtype_name(array.dtype());
-  json["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  json["adapter"] = context.traits().adapter;
-  std::cout << json.dump() << '\n';
+void print_sorted(const Context& context, const npy::Array& array, std::chrono::steady_clock::time_point start) {
+  print_json({{"items", array.item_count()}, {"dtype", npy::dtype_name(array.dtype())}}, context, start);
+}
+
+// Sorts on the device. `values` are null where none go there.
+Expected<ArrayRun> run_on_device(Context& context, const SortShape& shape, const KeyFile& keys, const ValueFile* values,
+                                 const std::string& command) {
+  const auto plan = plan_sort(shape, context.traits());
+  if (!plan) return sort_plan_failed(plan.error(), keys);
+  auto run = ArrayRun::create(context, *plan, keys.array().name());
+  if (!run) return run;
+  Progress progress(command, keys.bytes() + (values != nullptr ? values->bytes() : 0));
+  if (const auto ok = keys.upload(*run, progress); !ok) return std::unexpected(ok.error());
+  if (values != nullptr) {
+    if (const auto ok = values->upload(*run, progress); !ok) return std::unexpected(ok.error());
+  }
+  if (const Status ok = run->run(); !ok) return failed(ok.error());
+  if (const auto ok = check_device(context); !ok) return std::unexpected(ok.error());
+  return run;
 }
 
 Outcome run_sort(Program& program, const SortOptions& options) {
@@ -239,17 +250,8 @@ Outcome run_sort(Program& program, const SortOptions& options) {
     shape.value = values->type();
     shape.write_indices = !shape.value;
   }
-  const auto plan = plan_sort(shape, (*context)->traits());
-  if (!plan) return sort_plan_failed(plan.error(), *keys);
-  auto run = ArrayRun::create(**context, *plan, keys->array().name());
+  auto run = run_on_device(**context, shape, *keys, shape.value ? &*values : nullptr, "sort");
   if (!run) return std::unexpected(run.error());
-  Progress progress("sort", keys->bytes() + (shape.value ? values->bytes() : 0));
-  if (const auto ok = keys->upload(*run, progress); !ok) return ok;
-  if (shape.value) {
-    if (const auto ok = values->upload(*run, progress); !ok) return ok;
-  }
-  if (const Status ok = run->run(); !ok) return failed(ok.error());
-  if (const auto ok = check_device(**context); !ok) return ok;
   if (output != nullptr) {
     if (const auto ok = keys->write(*run, *output); !ok) return ok;
   }
@@ -257,7 +259,7 @@ Outcome run_sort(Program& program, const SortOptions& options) {
     if (const auto ok = values->write(*run, *outputs.find("--values-out")); !ok) return ok;
   }
   if (const auto ok = outputs.commit(); !ok) return ok;
-  if (options.json) print_json(**context, keys->array(), start);
+  if (options.json) print_sorted(**context, keys->array(), start);
   return {};
 }
 
@@ -275,17 +277,11 @@ Outcome run_argsort(Program& program, const SortOptions& options) {
   SortShape shape = keys->shape(options);
   shape.write_keys = false;
   shape.write_indices = true;
-  const auto plan = plan_sort(shape, (*context)->traits());
-  if (!plan) return sort_plan_failed(plan.error(), *keys);
-  auto run = ArrayRun::create(**context, *plan, keys->array().name());
+  auto run = run_on_device(**context, shape, *keys, nullptr, "argsort");
   if (!run) return std::unexpected(run.error());
-  Progress progress("argsort", keys->bytes());
-  if (const auto ok = keys->upload(*run, progress); !ok) return ok;
-  if (const Status ok = run->run(); !ok) return failed(ok.error());
-  if (const auto ok = check_device(**context); !ok) return ok;
   if (const auto ok = write_indices(*run, "indices", keys->count(), *outputs.find("--output")); !ok) return ok;
   if (const auto ok = outputs.commit(); !ok) return ok;
-  if (options.json) print_json(**context, keys->array(), start);
+  if (options.json) print_sorted(**context, keys->array(), start);
   return {};
 }
 

@@ -80,17 +80,7 @@ struct Setting {
 class HistogramGpu : public GpuTest {
  protected:
   [[nodiscard]] HistogramTuning tuning(const HistogramShape& shape) const {
-    if (is_tiny()) {
-      return {.workgroup_size = 4,
-              .units_per_thread = 1,
-              .register_bins = 3,
-              .copies = 2,
-              .window_bins = 24,
-              .max_windows = 3,
-              .cache_slots = 8,
-              .max_workgroups = 5,
-              .one_workgroup_samples = 30};
-    }
+    if (is_tiny()) return tiny_histogram_tuning();
     HistogramTuning chosen = select_histogram_tuning(shape, context().traits());
     chosen.workgroup_size = std::min(chosen.workgroup_size, GetParam() == Profile::full ? 256u : 64u);
     return chosen;

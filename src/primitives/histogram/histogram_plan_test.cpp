@@ -28,19 +28,6 @@ HistogramShape even(std::uint64_t count, std::uint32_t bins, SampleType type = S
   return {.item_count = Count::on_host(count), .sample = type, .bins = HistogramBins::even(bins, lower, upper)};
 }
 
-HistogramTuning tiny_tuning(HistogramPath path = HistogramPath::automatic) {
-  return {.path = path,
-          .workgroup_size = 4,
-          .units_per_thread = 1,
-          .register_bins = 3,
-          .copies = 2,
-          .window_bins = 24,
-          .max_windows = 3,
-          .cache_slots = 8,
-          .max_workgroups = 5,
-          .one_workgroup_samples = 30};
-}
-
 Plan planned(const HistogramShape& shape, const DeviceTraits& traits = least_traits(),
              std::optional<HistogramTuning> tuning = std::nullopt, HistogramOffsets offsets = {}) {
   auto plan = plan_histogram(shape, traits, tuning, offsets);
@@ -107,9 +94,9 @@ TEST(HistogramWalk, EverySampleIsReadOnceAWindow) {
   small_bindings.max_binding_bytes = 1000;
   for (const auto& [traits, tuning] : {std::pair{least_traits(), HistogramTuning{}},
                                        {gpu_traits(), HistogramTuning{}},
-                                       {least_traits(), tiny_tuning()},
-                                       {least_traits(), tiny_tuning(HistogramPath::cache)},
-                                       {small_bindings, tiny_tuning()},
+                                       {least_traits(), tiny_histogram_tuning()},
+                                       {least_traits(), tiny_histogram_tuning(HistogramPath::cache)},
+                                       {small_bindings, tiny_histogram_tuning()},
                                        {small_bindings, HistogramTuning{}}}) {
     for (const SampleType type : {SampleType::u8, SampleType::f16, SampleType::f32}) {
       for (const std::uint32_t channels : {1u, 3u}) {
@@ -233,7 +220,7 @@ TEST(HistogramPlan, ProfilesThatChangeThePlan) {
   EXPECT_EQ(text(gpu_traits().without_subgroups()), full);
   EXPECT_EQ(text(emulated), full);
   EXPECT_NE(text(gpu_traits().with_default_limits()), full);
-  EXPECT_NE(text(gpu_traits(), tiny_tuning()), full);
+  EXPECT_NE(text(gpu_traits(), tiny_histogram_tuning()), full);
 }
 
 TEST(HistogramPlan, SmallInputsNeedOneDispatch) {
@@ -461,7 +448,7 @@ std::string golden_text() {
                .channel_mask = 7,
                .weights = HistogramWeights::floats},
               least_traits(), fixed));
-  add("1000 f32 in bindings of 1000 bytes", planned(even(1000, 10), with_limits(0, 1000), tiny_tuning()));
+  add("1000 f32 in bindings of 1000 bytes", planned(even(1000, 10), with_limits(0, 1000), tiny_histogram_tuning()));
   add("nothing", planned(even(0, 100), least_traits(), fixed));
   return text;
 }

@@ -64,3 +64,21 @@ void add_samples(std::vector<Sum>& cells, const HistogramShape& shape, const std
 }
 
 }  // namespace upsweep::reference
+
+namespace upsweep::testing {
+
+/// A handful of samples, bins and workgroups each: every path at small sizes.
+inline HistogramTuning tiny_histogram_tuning(HistogramPath path = HistogramPath::automatic) {
+  return {.path = path,
+          .workgroup_size = 4,
+          .units_per_thread = 1,
+          .register_bins = 3,
+          .copies = 2,
+          .window_bins = 24,
+          .max_windows = 3,
+          .cache_slots = 8,
+          .max_workgroups = 5,
+          .one_workgroup_samples = 30};
+}
+
+}  // namespace upsweep::testing

@@ -25,37 +25,60 @@ struct Problem {
   const ReduceByKeyShape& shape;
   LoweredOperator op;
   [[nodiscard]] bool is_custom() const { return shape.combine.kind == OperatorKind::custom; }
-  [[nodiscard]] bool wraps() const {
-    return shape.combine.kind == OperatorKind::sum && (op.accumulator == "u32" || op.accumulator == "i32");
-  }
 };
 
-Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
+// Sums that wrap come back as differences of prefix sums.
+bool sums_wrap(const ReduceByKeyShape& shape) {
+  return shape.combine.kind == OperatorKind::sum &&
+         (shape.input == ElementType::u32() || shape.input == ElementType::i32());
+}
+
+// Of the values in a unit: how they are bound and loaded, and what expressions say of unit `unit`.
+struct ValueText {
+  std::string declarations;
+  std::string inside;   // bit k: item k is the row's; `first` is the position of the first
+  std::string by_item;  // loads, one an item, separated by commas
+  std::string before;   // the key in front of the unit's first
+};
+
+// Keys with their equality, values with their types.
+Result<ValueText> add_keys_and_values(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
   const StoredType value = stored_type(problem.shape.input);
   builder.alias("RawValue", value.raw);
   add_tile_items(builder, keys);
-  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) {
+    return std::unexpected(ok.error());
+  }
   const std::uint32_t count = keys.unit_items;
-  const bool vectors = count > 1;
-  const TileItems values{.type = problem.shape.input, .unit_items = count};
   builder.alias("ValueUnit", unit_type(problem.shape.input, count));
-  std::string text = head_mask_text(keys);
-  text += std::format(
+  ValueText text;
+  text.declarations = std::format(
       "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n{}"
       "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
       "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
       "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n",
-      vectors ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
+      count > 1 ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    text.inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
+                               k == 0 ? "" : " | ", 1u << k, k, k);
+    text.by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
+  }
+  text.before = "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
+  return text;
+}
+
+Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
+  const auto value_text = add_keys_and_values(builder, problem, keys);
+  if (!value_text) return std::unexpected(value_text.error());
+  const std::uint32_t count = keys.unit_items;
+  const bool vectors = count > 1;
+  const TileItems values{.type = problem.shape.input, .unit_items = count};
+  std::string text = head_mask_text(keys) + value_text->declarations;
   const std::string keep = words_of_type(problem.op.accumulator) != 0
                                ? "  return select(no_value(), value, is_kept);\n"
                                : "  if (is_kept) { return value; }\n  return no_value();\n";
-  std::string inside;
-  std::string by_item;
   std::vector<std::string> terms;
   for (std::uint32_t k = 0; k < count; ++k) {
-    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
-                          k == 0 ? "" : " | ", 1u << k, k, k);
-    by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
     // Made when needed: an accumulator an item would take twice the registers.
     text += std::format(
         "fn item_sum{0}(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
@@ -68,8 +91,6 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       count == 1   ? terms[0]
       : count == 2 ? std::format("combine({}, {})", terms[0], terms[1])
                    : std::format("combine(combine({}, {}), combine({}, {}))", terms[0], terms[1], terms[2], terms[3]);
-  const std::string before =
-      "load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range)";
   text += std::format(
       "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
       "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
@@ -84,10 +105,10 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "  let first = unit * UNIT_ITEMS;\n  let inside = {4};\n"
       "  return Unit(loaded.items, loaded.values, (item_mask(loaded, unit, range) & inside) | (inside << 4u));\n}}\n"
       "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {5}; }}\n",
-      keep, before,
+      keep, value_text->before,
       vectors ? "value_units[(unit * UNIT_ITEMS - params.input_first + params.values_first) / UNIT_ITEMS]"
               : "load_value_at(unit, range)",
-      vectors ? std::format("ValueUnit({})", by_item) : by_item, inside, total);
+      vectors ? std::format("ValueUnit({})", value_text->by_item) : value_text->by_item, value_text->inside, total);
   builder.generated("units", text);
   return {};
 }
@@ -154,32 +175,18 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
   builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
-// Sums that wrap come back as differences of prefix sums: nothing but sums and counts is scanned.
+// For sums that wrap: nothing but sums and counts is scanned.
 Status add_difference_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
-  const StoredType value = stored_type(problem.shape.input);
-  builder.alias("RawValue", value.raw);
-  add_tile_items(builder, keys);
-  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+  const auto value_text = add_keys_and_values(builder, problem, keys);
+  if (!value_text) return std::unexpected(value_text.error());
   const std::uint32_t count = keys.unit_items;
   const bool vectors = count > 1;
   const TileItems values{.type = problem.shape.input, .unit_items = count};
-  builder.alias("ValueUnit", unit_type(problem.shape.input, count));
-  std::string text = heads_text(keys);
-  text += std::format(
-      "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n{}"
-      "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
-      "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
-      "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n",
-      vectors ? "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n" : "", value.load);
-  std::string inside;
-  std::string by_item;
+  std::string text = heads_text(keys) + value_text->declarations;
   std::string items;
   std::string sum;
   std::string to_head;
   for (std::uint32_t k = 0; k < count; ++k) {
-    inside += std::format("{}select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))",
-                          k == 0 ? "" : " | ", 1u << k, k, k);
-    by_item += std::format("{}load_value_at(unit * UNIT_ITEMS + {}u, range)", k == 0 ? "" : ", ", k);
     text += std::format(
         "fn value_item{0}(unit_values: ValueUnit, unit: u32, range: Range) -> InnerAccumulator {{\n"
         "  return import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n}}\n",
@@ -193,13 +200,13 @@ Status add_difference_units(KernelBuilder& builder, const Problem& problem, cons
       "fn keep_inside(value: InnerAccumulator, is_kept: bool) -> InnerAccumulator {{\n"
       "  return select(no_value(), value, is_kept);\n}}\n"
       "fn inside_mask(unit: u32, range: Range) -> u32 {{\n  let first = unit * UNIT_ITEMS;\n  return {0};\n}}\n"
-      "fn load_before(unit: u32, range: Range) -> RawItem {{\n"
-      "  return load_item(clamp(unit * UNIT_ITEMS, params.input_first + 1u, max(range.end, 1u)) - 1u, range);\n}}\n"
+      "fn load_before(unit: u32, range: Range) -> RawItem {{\n  return {2};\n}}\n"
       "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n  return {1};\n}}\n",
-      inside,
+      value_text->inside,
       // Both begin alike: what they differ by is whole units.
       vectors ? "value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS]"
-              : "values[unit - params.input_first + params.values_first]");
+              : "values[unit - params.input_first + params.values_first]",
+      value_text->before);
   // As add_tile_items() does with the keys.
   text += vectors ? std::format(
                         "struct ValueEnds {{\n  first: ValueUnit,\n  last: ValueUnit,\n}}\n"
@@ -213,7 +220,7 @@ Status add_difference_units(KernelBuilder& builder, const Problem& problem, cons
                         "  let whole = load_values(clamp(unit, first_whole, max(end_whole, 1u) - 1u), range);\n"
                         "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < "
                         "first_whole);\n}}\n",
-                        by_item)
+                        value_text->by_item)
                   : std::string(
                         "struct ValueEnds {\n  unused: u32,\n}\n"
                         "fn load_value_ends(range: Range) -> ValueEnds { return ValueEnds(0u); }\n"
@@ -335,7 +342,7 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
   const TileAccumulator pairs = difference_accumulator(problem.op);
   std::uint32_t stage = 0;
-  if (problem.wraps() && tuning.rows <= 8) {
+  if (sums_wrap(shape) && tuning.rows <= 8) {
     // A round for runs of 4 where there is memory (H200, 2026-11-30, 8 vectors, a variant: 355 us instead of 367).
     stage = choose_pair_stage(keys, pairs, tuning, traits, std::max(5u, keys.unit_items * tuning.rows * 5 / 16));
     if (stage == 0) stage = choose_pair_stage(keys, pairs, tuning, traits);
@@ -386,9 +393,7 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
       select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
   // H200, 2026-11-30, runs of 4 at 2^26: sums that wrap 332 us with 8 vectors, about 450 with 4 (variants of this
   // text); others 476 with 6, 529 with 4, 647 with 8, which spill.
-  const bool wraps = shape.combine.kind == OperatorKind::sum &&
-                     (shape.input == ElementType::u32() || shape.input == ElementType::i32());
-  tuning.rows = std::min(tuning.rows, wraps ? 8u : 6u);
+  tuning.rows = std::min(tuning.rows, sums_wrap(shape) ? 8u : 6u);
   return tuning;
 }
 

@@ -10,8 +10,7 @@ namespace upsweep {
 
 Status record_scan(Context& context, RecordTarget target, const ScanShape& shape, const ScanBuffers& buffers,
                    std::optional<ScanTuning> tuning) {
-  const bool is_in_place = buffers.input.buffer != nullptr && buffers.input.buffer == buffers.output.buffer &&
-                           buffers.input.offset_bytes == buffers.output.offset_bytes;
+  const bool is_in_place = is_same_view(buffers.input, buffers.output);
   if (is_in_place && !shape.in_place) {
     ScanShape same = shape;
     same.in_place = true;

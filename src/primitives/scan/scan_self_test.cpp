@@ -56,29 +56,16 @@ class SelfTest {
     return std::min<std::uint32_t>(tiles * tile_items - 5, static_cast<std::uint32_t>(items_.size()));
   }
 
-  template <typename Record>
-  Result<std::vector<std::uint32_t>> answer(Record record, std::uint32_t count) {
-    const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context_.device(), nullptr));
-    if (const Status ok = record(encoder.get()); !ok) return std::unexpected(ok.error());
-    const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
-    const WGPUCommandBuffer list = commands.get();
-    wgpuQueueSubmit(context_.queue(), 1, &list);
-    const auto bytes = context_.read(buffers_.output.get(), std::uint64_t{count} * 4);
-    if (!bytes) return std::unexpected(bytes.error());
-    std::vector<std::uint32_t> words(count);
-    std::memcpy(words.data(), bytes->data(), bytes->size());
-    return words;
-  }
-
   Result<bool> try_scan(std::uint32_t tiles) {
     const std::uint32_t count = count_of(tiles);
     const ScanShape shape{.item_count = Count::on_host(count), .input = ElementType::u32()};
-    const auto words = answer(
+    const auto words = words_after(
+        context_,
         [&](WGPUCommandEncoder encoder) {
           return record_scan(context_, encoder, shape, {.input = buffers_.input.get(), .output = buffers_.output.get()},
                              tuning());
         },
-        count);
+        buffers_.output.get(), count);
     if (!words) return std::unexpected(words.error());
     std::vector<std::uint32_t> wanted(count);
     std::inclusive_scan(items_.begin(), items_.begin() + count, wanted.begin());
@@ -92,14 +79,15 @@ class SelfTest {
     std::vector<std::uint32_t> wanted;
     std::copy_if(items_.begin(), items_.begin() + count, std::back_inserter(wanted),
                  [](std::uint32_t x) { return x % 3 != 1; });
-    const auto words = answer(
+    const auto words = words_after(
+        context_,
         [&](WGPUCommandEncoder encoder) {
           return record_select(
               context_, encoder, shape,
               {.input = buffers_.input.get(), .output = buffers_.output.get(), .count = buffers_.small.get()},
               tuning());
         },
-        static_cast<std::uint32_t>(wanted.size()));
+        buffers_.output.get(), static_cast<std::uint32_t>(wanted.size()));
     if (!words) return std::unexpected(words.error());
     const auto bytes = context_.read(buffers_.small.get(), 4);
     if (!bytes) return std::unexpected(bytes.error());

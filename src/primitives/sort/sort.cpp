@@ -15,10 +15,6 @@ struct SortKey {
   bool operator==(const SortKey&) const = default;
 };
 
-bool is_same(const BufferView& a, const BufferView& b) {
-  return a.buffer != nullptr && a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
-}
-
 Result<const Plan*> find_plan(Context& context, const SortKey& key) {
   const SortShape& shape = key.shape;
   std::uint64_t hash = hash_bytes("sort");
@@ -36,7 +32,7 @@ bool is_ready_or_begun(Context::Impl& impl, const Plan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) {
     const auto progress = impl.pipelines.progress_of(*dispatch.kernel);
     is_ready = is_ready && progress == PipelineCache::Progress::ready;
-    // An error will be met again by whoever records the plan.
+    // Where one cannot be made, small tiles serve on.
     if (progress == PipelineCache::Progress::absent) {
       impl.pipelines.get_async(impl, dispatch.kernel, [](const Status&) {});
     }
@@ -51,8 +47,8 @@ constexpr std::uint32_t stand_in_items_per_thread = 4;
 
 Status record_sort(Context& context, RecordTarget target, const SortShape& shape, const SortBuffers& buffers,
                    std::optional<SortTuning> tuning) {
-  const bool same_keys = is_same(buffers.keys, buffers.sorted_keys);
-  const bool same_values = is_same(buffers.values, buffers.sorted_values);
+  const bool same_keys = is_same_view(buffers.keys, buffers.sorted_keys);
+  const bool same_values = is_same_view(buffers.values, buffers.sorted_values);
   const bool is_in_place = same_keys && (!shape.value || same_values);
   if (!is_in_place && (same_keys || same_values)) {
     return fail(ErrorKind::invalid_request,

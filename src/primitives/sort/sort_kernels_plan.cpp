@@ -361,9 +361,12 @@ bool uses_subgroups(SortRanking ranking) {
   return ranking == SortRanking::subgroup || ranking == SortRanking::subgroup_wide;
 }
 
-KernelBuilder start_kernel(std::string name, const SortLayout& layout, std::uint32_t threads) {
+// Beginning of a kernel that looks at digits.
+KernelBuilder start_kernel(std::string name, const SortLayout& layout, Entry entry, const DeviceTraits& traits) {
   KernelBuilder builder(std::move(name));
-  builder.workgroup(threads, 0).part("thread.wgsl");
+  builder.workgroup(layout.tuning.workgroup_size, 0);
+  add_entry(builder, entry, traits);
+  builder.part("grid.wgsl").part("sort_digit.wgsl");
   builder.constant("DIGIT_BITS", layout.tuning.digit_bits).constant("DIGITS", layout.digit_count());
   builder.constant("KEY_BITS", key_bits(layout)).alias("Key", word_type(layout.key_words));
   return builder;
@@ -378,32 +381,23 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
                                    bool in_place) {
   const SortTuning& tuning = layout.tuning;
   const std::uint32_t count = tuning.items_per_thread;
-  KernelBuilder builder(std::move(name));
-  if (uses_subgroups(layout.ranking)) {
-    builder.enable("subgroups");
-    if (traits.subgroup_id_builtin) builder.require("subgroup_id");
-  }
-  builder.workgroup(tuning.workgroup_size, layout.workgroup_bytes()).part("thread.wgsl");
-  builder.constant("DIGIT_BITS", tuning.digit_bits).constant("DIGITS", layout.digit_count());
-  builder.constant("KEY_BITS", key_bits(layout)).alias("Key", word_type(layout.key_words));
+  const bool has_subgroups = uses_subgroups(layout.ranking);
+  KernelBuilder builder = start_kernel(std::move(name), layout,
+                                       has_subgroups                             ? Entry::subgroups
+                                       : layout.ranking == SortRanking::emulated ? Entry::emulated
+                                                                                 : Entry::plain,
+                                       traits);
+  builder.more_workgroup_bytes(layout.workgroup_bytes());
   builder.constant("TILE_ITEMS", layout.tile_items()).constant("ITEMS_PER_THREAD", count);
   builder.constant("ROUND_ITEMS", layout.tile_items() / tuning.stage_rounds);
   builder.constant("STAGE_WORDS", layout.stage_words());
-  if (layout.ranking == SortRanking::workgroup) {
-    builder.part("entry.plain.wgsl");
+  if (layout.ranking != SortRanking::workgroup) builder.constant("COUNTER_ROWS", layout.counter_rows);
+  if (has_subgroups) {
+    builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning.workgroup_size));
   } else {
-    builder.constant("COUNTER_ROWS", layout.counter_rows);
-    if (layout.ranking == SortRanking::emulated) {
-      builder.constant("EMULATED_SIZE", traits.emulated_subgroup_size);
-      builder.constant("EMULATED_SEED", traits.emulated_subgroup_seed);
-      builder.part("entry.emulated.wgsl");
-    } else {
-      builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning.workgroup_size));
-      builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
-    }
+    builder.constant("RAKE", rake);
   }
-  if (!uses_subgroups(layout.ranking)) builder.constant("RAKE", rake);
-  builder.part("grid.wgsl").part("sort_params.wgsl").part("sort_digit.wgsl");
+  builder.part("sort_params.wgsl");
   add_extent(builder, layout);
   std::string bindings;
   if (!in_place) bindings += "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
@@ -424,7 +418,7 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
   } else {
     text += place_text(layout);
     builder.part("sort_place.subgroup.wgsl");
-    builder.part(uses_subgroups(layout.ranking) ? "sort_threads.subgroup.wgsl" : "sort_threads.workgroup.wgsl");
+    builder.part(has_subgroups ? "sort_threads.subgroup.wgsl" : "sort_threads.workgroup.wgsl");
     builder.part(layout.ranking == SortRanking::subgroup ? "sort_lanes.narrow.wgsl" : "sort_lanes.wide.wgsl");
     if (layout.ranking == SortRanking::emulated) builder.part("sort_lanes.emulated.wgsl");
   }
@@ -460,17 +454,17 @@ std::uint32_t SortLayout::workgroup_bytes() const {
 
 SortKernel sort_clear_kernel(const SortLayout& layout) {
   KernelBuilder builder("sort_clear");
-  builder.workgroup(layout.tuning.workgroup_size, 0).part("thread.wgsl").part("entry.plain.wgsl").part("grid.wgsl");
-  builder.part("sort_clear.wgsl");
+  builder.workgroup(layout.tuning.workgroup_size, 0);
+  add_entry(builder, Entry::plain, {});
+  builder.part("grid.wgsl").part("sort_clear.wgsl");
   return std::move(builder).build();
 }
 
 SortKernel sort_histogram_kernel(const SortLayout& layout, std::uint32_t items_per_thread) {
-  KernelBuilder builder = start_kernel("sort_histogram", layout, layout.tuning.workgroup_size);
+  KernelBuilder builder = start_kernel("sort_histogram", layout, Entry::plain, {});
   builder.more_workgroup_bytes(4 * layout.pass_count * layout.digit_count());
   builder.constant("PASSES", layout.pass_count);
   builder.constant("TILE_ITEMS", layout.tuning.workgroup_size * items_per_thread);
-  builder.part("entry.plain.wgsl").part("grid.wgsl").part("sort_digit.wgsl");
   add_extent(builder, layout);
   std::string text = order_text(layout) + "fn count_tile(first: u32) {\n";
   for (std::uint32_t i = 0; i < items_per_thread; ++i) {
@@ -487,17 +481,16 @@ SortKernel sort_pass_kernel(const SortLayout& layout, const DeviceTraits& traits
   builder.constant("POLL_ROUNDS", layout.tuning.poll_rounds);
   builder.generated("choice", std::format("const LOOKS_BACK_LATE = {};\n", layout.tuning.look_back_late));
   add_store(builder, layout);
-  // A count from the device is uniform, but not known to be until it has been read: surplus workgroups return early.
   builder.part(layout.tuning.in_order ? "sort_tiles.in_order.wgsl" : "sort_tiles.ticket.wgsl");
   builder.part("sort_pass.wgsl");
   return std::move(builder).build();
 }
 
 SortKernel sort_count_kernel(const SortLayout& layout) {
-  KernelBuilder builder = start_kernel("sort_count", layout, layout.tuning.workgroup_size);
+  KernelBuilder builder = start_kernel("sort_count", layout, Entry::plain, {});
   builder.more_workgroup_bytes(4 * layout.digit_count());
   builder.constant("TILE_ITEMS", layout.tile_items());
-  builder.part("entry.plain.wgsl").part("grid.wgsl").part("sort_params.wgsl").part("sort_digit.wgsl");
+  builder.part("sort_params.wgsl");
   add_extent(builder, layout);
   std::string text = "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
   text += struct_of("Keys", "k", "Key", layout.tuning.items_per_thread) + order_text(layout);
@@ -513,7 +506,8 @@ SortKernel sort_count_kernel(const SortLayout& layout) {
 SortKernel sort_spine_kernel(const SortLayout& layout) {
   const std::uint32_t threads = std::min(layout.tuning.workgroup_size, small_workgroup);
   KernelBuilder builder("sort_spine");
-  builder.workgroup(threads, 8 * (threads + threads / rake)).part("thread.wgsl").part("entry.plain.wgsl");
+  builder.workgroup(threads, 8 * (threads + threads / rake));
+  add_entry(builder, Entry::plain, {});
   builder.constant("RAKE", rake).part("grid.wgsl").part("sort_threads.workgroup.wgsl");
   builder.generated("adapters",
                     "fn thread_rank(thread: Thread, workgroup: Workgroup) -> u32 { return thread.index; }\n");
@@ -537,27 +531,24 @@ SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits,
 
 namespace {
 
-SortKernel item_kernel(const std::string& name, const SortLayout& layout) {
+// A kernel that takes an item a thread.
+KernelBuilder start_item_kernel(const std::string& name, const SortLayout& layout) {
   KernelBuilder builder(name);
-  builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0).part("thread.wgsl");
-  builder.part("entry.plain.wgsl").part("grid.wgsl");
+  builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0);
+  add_entry(builder, Entry::plain, {});
+  builder.part("grid.wgsl");
   add_extent(builder, layout);
   builder.part(name + ".wgsl");
-  return std::move(builder).build();
+  return builder;
 }
 
 }  // namespace
 
-SortKernel sort_widen_kernel(const SortLayout& layout) { return item_kernel("sort_widen", layout); }
-SortKernel sort_narrow_kernel(const SortLayout& layout) { return item_kernel("sort_narrow", layout); }
+SortKernel sort_widen_kernel(const SortLayout& layout) { return start_item_kernel("sort_widen", layout).build(); }
+SortKernel sort_narrow_kernel(const SortLayout& layout) { return start_item_kernel("sort_narrow", layout).build(); }
 
 SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words) {
-  KernelBuilder builder("sort_gather");
-  builder.workgroup(std::min(layout.tuning.workgroup_size, small_workgroup), 0).part("thread.wgsl");
-  builder.constant("VALUE_WORDS", value_words).part("entry.plain.wgsl").part("grid.wgsl");
-  add_extent(builder, layout);
-  builder.part("sort_gather.wgsl");
-  return std::move(builder).build();
+  return std::move(start_item_kernel("sort_gather", layout).constant("VALUE_WORDS", value_words)).build();
 }
 
 }  // namespace upsweep

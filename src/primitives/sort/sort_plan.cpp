@@ -8,6 +8,7 @@
 
 #include "plan/grid.h"
 #include "plan/plan_builder.h"
+#include "plan/subgroup_plan.h"
 #include "primitives/sort/sort_kernels.h"
 
 namespace upsweep {
@@ -21,7 +22,6 @@ constexpr std::uint64_t most_items = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t most_tile_items = 65535;  // places have 16 bits
 constexpr std::uint32_t histogram_items_per_thread = 8;
 constexpr std::uint32_t clear_words_per_thread = 8;  // as sort_clear.wgsl
-constexpr std::uint32_t item_kernel_threads = 256;   // of the kernels that take an item a thread
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
 struct Place {
@@ -106,9 +106,8 @@ SortRanking choose_ranking(const SortTuning& tuning, const DeviceTraits& traits)
     return traits.emulated_subgroup_size <= tuning.workgroup_size ? SortRanking::emulated : SortRanking::workgroup;
   }
   // Each subgroup owns whole rows of the tile.
-  const bool are_numbered = traits.subgroup_id_builtin || traits.subgroup_ids_follow_index;
-  const bool are_whole = traits.subgroup_max_size != 0 && tuning.workgroup_size % traits.subgroup_max_size == 0;
-  if (!traits.subgroups || !are_numbered || !are_whole || traits.subgroup_min_size < 4) return SortRanking::workgroup;
+  const bool serve = has_numbered_subgroups(traits) && has_whole_subgroups(traits, tuning.workgroup_size);
+  if (!serve || traits.subgroup_min_size < 4) return SortRanking::workgroup;
   return traits.subgroup_max_size <= 32 ? SortRanking::subgroup : SortRanking::subgroup_wide;
 }
 
@@ -357,10 +356,15 @@ class SortPlanner {
     if (layout_.counts_on_device) step.bindings.push_back({"item_counts", item_count_, 0, 0, "count_first"});
   }
 
-  PlanBuilder::Step item_step(std::initializer_list<std::string_view> first_fields, std::uint64_t threads,
-                              std::string reason, std::uint64_t read, std::uint64_t written) {
+  // Of a kernel that takes an item, or a pair of them, a thread.
+  void dispatch_items(const SortKernel& kernel, std::uint64_t threads, PlanBuilder::Step step) {
+    if (kernel) step.workgroup_count = div_ceil(threads, (*kernel)->workgroup_size);
+    dispatch(kernel, std::move(step));
+  }
+
+  PlanBuilder::Step item_step(std::initializer_list<std::string_view> first_fields, std::string reason,
+                              std::uint64_t read, std::uint64_t written) {
     PlanBuilder::Step step;
-    step.workgroup_count = div_ceil(threads, std::min(layout_.tuning.workgroup_size, item_kernel_threads));
     step.params = {{"item_count", static_cast<std::uint32_t>(count_)}, {"count_first", 0}};
     for (const std::string_view field : first_fields) step.params.push_back({field, 0});
     step.reason = std::move(reason);
@@ -371,27 +375,27 @@ class SortPlanner {
   }
 
   void widen(const Place& from, const Place& to, std::string reason) {
-    auto step = item_step({"keys_first"}, count_, std::move(reason), 2 * count_, 4 * count_);
+    auto step = item_step({"keys_first"}, std::move(reason), 2 * count_, 4 * count_);
     step.bindings.push_back(bind("keys_in", from, "keys_first"));
     step.bindings.push_back(bind("keys_out", to, {}));
-    dispatch(sort_widen_kernel(layout_), std::move(step));
+    dispatch_items(sort_widen_kernel(layout_), count_, std::move(step));
   }
 
   void narrow(const Place& from, const Place& to, std::string reason) {
-    auto step = item_step({"output_keys_first"}, div_ceil(count_, 2), std::move(reason), 4 * count_, 2 * count_);
+    auto step = item_step({"output_keys_first"}, std::move(reason), 4 * count_, 2 * count_);
     step.bindings.push_back(bind("keys_in", from, {}));
     step.bindings.push_back(bind("keys_out", to, "output_keys_first"));
-    dispatch(sort_narrow_kernel(layout_), std::move(step));
+    dispatch_items(sort_narrow_kernel(layout_), div_ceil(count_, 2), std::move(step));
   }
 
   void gather() {
     const std::uint32_t stride = shape_.value->stride_bytes;
-    auto step = item_step({"indices_first", "values_first", "output_values_first"}, count_,
-                          "values follow their keys by index", count_ * (4 + stride), count_ * stride);
+    auto step = item_step({"indices_first", "values_first", "output_values_first"}, "values follow their keys by index",
+                          count_ * (4 + stride), count_ * stride);
     step.bindings.push_back(bind("indices", values_.back(), "indices_first"));
     step.bindings.push_back(bind("values_in", values_argument_, "values_first"));
     step.bindings.push_back(bind("values_out", sorted_values_, "output_values_first"));
-    dispatch(sort_gather_kernel(layout_, stride / 4), std::move(step));
+    dispatch_items(sort_gather_kernel(layout_, stride / 4), count_, std::move(step));
   }
 
   // Params and bindings of a kernel that moves items, for one pass.
@@ -435,10 +439,11 @@ class SortPlanner {
   }
 
   void sort_one_tile() {
-    auto step = moving_step(0, 1, shape_.in_place && !is_half_key() && payload_ != Payload::halves);
+    // Halves are widened first: they are read elsewhere.
+    const bool in_place = shape_.in_place && !is_half_key() && payload_ != Payload::halves;
+    auto step = moving_step(0, 1, in_place);
     step.workgroup_count = 1;
     step.reason = "one workgroup sorts all items";
-    const bool in_place = step.bindings.front().name != "keys_in";
     dispatch(sort_one_kernel(layout_, traits_, in_place), std::move(step));
   }
 

@@ -3,7 +3,6 @@
 // The kernel is that of one tile, whose ranking is the text that all sorts have; keys with many equal digits make every
 // step depend on the one before.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -34,20 +33,15 @@ Result<bool> try_round(Context& context, std::uint32_t round, const SortTuning& 
   const std::vector<std::uint32_t> keys = keys_of_round(round);
   if (const Status ok = context.write(input, std::as_bytes(std::span(keys))); !ok) return std::unexpected(ok.error());
   const SortShape shape{.item_count = Count::on_host(item_count), .write_indices = true};
-  const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context.device(), nullptr));
   const SortBuffers buffers{.keys = input, .sorted_keys = output, .indices = indices};
-  if (const Status ok = record_sort(context, encoder.get(), shape, buffers, tuning); !ok) {
-    return std::unexpected(ok.error());
-  }
-  const CommandsHandle commands(wgpuCommandEncoderFinish(encoder.get(), nullptr));
-  const WGPUCommandBuffer list = commands.get();
-  wgpuQueueSubmit(context.queue(), 1, &list);
-  const auto bytes = context.read(indices, std::uint64_t{item_count} * 4);
-  if (!bytes) return std::unexpected(bytes.error());
+  const auto order = words_after(
+      context, [&](WGPUCommandEncoder encoder) { return record_sort(context, encoder, shape, buffers, tuning); },
+      indices, item_count);
+  if (!order) return std::unexpected(order.error());
   std::vector<std::uint32_t> wanted(item_count);
   std::iota(wanted.begin(), wanted.end(), 0u);
   std::ranges::stable_sort(wanted, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
-  return std::memcmp(bytes->data(), wanted.data(), bytes->size()) == 0;
+  return *order == wanted;
 }
 
 }  // namespace
