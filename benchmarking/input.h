@@ -38,6 +38,14 @@ constexpr std::uint64_t input_u64(std::uint32_t i) {
 // more. The hash is a bijection: neighbouring runs differ.
 constexpr bool begins_run(std::uint32_t i) { return i == 0 || input_hash(i) % 4 == 0; }
 
+// Where the segments of a sort begin: `mean` items apart, moved by up to as many, so that they have 0 to 2 * mean
+// items.
+constexpr std::uint64_t segment_begin(std::uint64_t segment, std::uint64_t mean, std::uint64_t item_count) {
+  if (segment == 0) return 0;
+  const std::uint64_t begin = segment * mean + input_hash(static_cast<std::uint32_t>(segment)) % mean;
+  return begin < item_count ? begin : item_count;
+}
+
 // What fills a buffer on the device (plan_fill).
 enum class InputKind : std::uint8_t { words, floats, runs };
 

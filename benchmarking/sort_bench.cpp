@@ -15,10 +15,15 @@ namespace {
 struct SortOperation {
   std::string_view name;
   bool has_values = false;
+  std::uint64_t segment_items = 0;  // on average; 0: one sort of all
 };
 constexpr std::array sort_operations{
     SortOperation{.name = "keys"},
     SortOperation{.name = "pairs", .has_values = true},
+    SortOperation{.name = "segments_of_16", .segment_items = 16},
+    SortOperation{.name = "segments_of_1000", .segment_items = 1000},
+    SortOperation{.name = "segments_of_100000", .segment_items = 100'000},
+    SortOperation{.name = "pairs_in_segments_of_1000", .has_values = true, .segment_items = 1000},
 };
 
 constexpr std::uint64_t chunk_items = 1ull << 22;
@@ -31,11 +36,15 @@ constexpr std::uint64_t mixed(std::uint64_t key) {
 }
 
 // Sorted, and the same keys as the input: by the sum of their mixed bits. With values that number the items each key is
-// that of its number and pairs ascend, so that no item is missing and equal keys have kept their order.
+// that of its number and pairs ascend, so that no item is missing and equal keys have kept their order. The same for
+// each segment where there are segments.
 template <typename Key, typename InputKey>
 Result<Verdict> check_sorted(Context& context, const BufferView& keys, const BufferView* values,
-                             std::uint64_t item_count, InputKey input_key) {
-  std::uint64_t sum = 0;
+                             std::uint64_t item_count, std::uint64_t segment_items, InputKey input_key) {
+  std::uint64_t sum = 0;     // of the segment so far
+  std::uint64_t wanted = 0;  // the same of the input
+  std::uint64_t segment_end = 0;
+  std::uint64_t segment = 0;
   Key last_key = 0;
   std::uint32_t last_value = 0;
   for (std::uint64_t first = 0; first < item_count; first += chunk_items) {
@@ -56,7 +65,16 @@ Result<Verdict> check_sorted(Context& context, const BufferView& keys, const Buf
     }
     for (std::uint64_t i = 0; i < count; ++i) {
       const Key key = key_chunk[i];
-      const bool is_first = first + i == 0;
+      const bool is_first = first + i == segment_end;
+      if (is_first) {
+        if (sum != wanted) return Verdict{};
+        segment_end = item_count;
+        if (segment_items != 0) {
+          do {
+            segment_end = segment_begin(++segment, segment_items, item_count);
+          } while (segment_end == first + i);
+        }
+      }
       if (!is_first && key < last_key) return Verdict{};
       if (values != nullptr) {
         const std::uint32_t value = value_chunk[i];
@@ -65,11 +83,10 @@ Result<Verdict> check_sorted(Context& context, const BufferView& keys, const Buf
         last_value = value;
       }
       sum += mixed(key);
+      wanted += mixed(input_key(static_cast<std::uint32_t>(first + i)));
       last_key = key;
     }
   }
-  std::uint64_t wanted = 0;
-  for (std::uint64_t i = 0; i < item_count; ++i) wanted += mixed(input_key(static_cast<std::uint32_t>(i)));
   return Verdict{.correct = sum == wanted};
 }
 
@@ -78,6 +95,7 @@ class SortBench : public LibraryBench {
   SortBench(const SortOperation& operation, ElementType type, std::vector<std::string> tuning)
       : LibraryBench("sort", std::string(operation.name), std::move(type)),
         has_values_(operation.has_values),
+        segment_items_(operation.segment_items),
         tuning_(std::move(tuning)) {}
 
   Status prepare(Session& session, std::uint64_t most_items) override {
@@ -86,6 +104,17 @@ class SortBench : public LibraryBench {
     const auto keys = session.buffer("output", words_of(most));
     if (!keys) return std::unexpected(keys.error());
     sorted_keys_ = *keys;
+    if (segment_items_ != 0) {
+      // They depend on the number of items at their end alone, where they are cut off.
+      const auto offsets = session.buffer("offsets", most / segment_items_ + 2);
+      if (!offsets) return std::unexpected(offsets.error());
+      offsets_ = *offsets;
+      std::vector<std::uint32_t> words;
+      for (std::uint64_t s = 0; s < most / segment_items_ + 2; ++s) {
+        words.push_back(static_cast<std::uint32_t>(segment_begin(s, segment_items_, most)));
+      }
+      if (const Status ok = session.context().write(offsets_, std::as_bytes(std::span(words))); !ok) return ok;
+    }
     if (!has_values_) return {};
     const auto values = session.buffer("values", most);
     if (!values) return std::unexpected(values.error());
@@ -116,6 +145,7 @@ class SortBench : public LibraryBench {
   [[nodiscard]] SortShape shape_of(std::uint64_t item_count) const {
     SortShape shape{.item_count = Count::on_host(item_count), .key = type()};
     if (has_values_) shape.value = ElementType::u32();
+    if (segment_items_ != 0) shape.segment_count = Count::on_host(item_count / segment_items_ + 1);
     return shape;
   }
 
@@ -127,6 +157,10 @@ class SortBench : public LibraryBench {
     if (has_values_) {
       buffers.values = values_;
       buffers.sorted_values = sorted_values_;
+    }
+    if (segment_items_ != 0) {
+      buffers.segment_begins = offsets_;
+      buffers.segment_ends = BufferView(offsets_.buffer, offsets_.offset_bytes + 4);
     }
     return Work{std::make_shared<const Plan>(std::move(*plan)),
                 [&session, shape, tuning, buffers](WGPUComputePassEncoder pass) {
@@ -148,18 +182,20 @@ class SortBench : public LibraryBench {
     const BufferView* values = has_values_ ? &sorted_values_ : nullptr;
     const Scalar scalar = *type().scalar;
     if (scalar == Scalar::u64) {
-      return check_sorted<std::uint64_t>(context, sorted_keys_, values, item_count, input_u64);
+      return check_sorted<std::uint64_t>(context, sorted_keys_, values, item_count, segment_items_, input_u64);
     }
     // Numbers in [0, 1) compare as their bits do.
-    return check_sorted<std::uint32_t>(context, sorted_keys_, values, item_count,
+    return check_sorted<std::uint32_t>(context, sorted_keys_, values, item_count, segment_items_,
                                        [scalar](std::uint32_t i) { return input_bits(i, scalar); });
   }
 
   bool has_values_;
+  std::uint64_t segment_items_;
   std::vector<std::string> tuning_;
   BufferView sorted_keys_;
   BufferView values_;
   BufferView sorted_values_;
+  BufferView offsets_;
 };
 
 // The library's own kernels, with what makes them fast switched on one after the other.
@@ -229,9 +265,10 @@ Result<std::vector<std::unique_ptr<SortBench>>> make_benches(const BenchRequest&
   std::vector<std::unique_ptr<SortBench>> benches;
   std::string known;
   for (const SortOperation& operation : sort_operations) {
-    if (for_ladder && operation.has_values) continue;
+    if (for_ladder && (operation.has_values || operation.segment_items != 0)) continue;
     std::vector<ElementType> types{ElementType::u32(), ElementType::f32()};
-    if (!for_ladder) types.push_back(ElementType::u64());
+    if (operation.segment_items != 0) types = {ElementType::u32()};
+    if (!for_ladder && operation.segment_items == 0) types.push_back(ElementType::u64());
     for (const ElementType& type : types) {
       known += std::format("{}{} of {}", known.empty() ? "" : ", ", operation.name, type.name);
       const bool is_wanted = request.operation.empty() || request.operation == operation.name;

@@ -43,6 +43,15 @@ struct SortShape {
   /// record_sort sees it by itself. Needs write_keys.
   bool in_place = false;
 
+  /// So many segments are sorted, each on its own: [begins[s], ends[s]), arguments `segment_begins` and `segment_ends`
+  /// (u32 each, in items; may be one array of offsets, the second view one word later). In ascending order, and no two
+  /// overlap; empty ones and gaps between them are fine. An end before its begin makes an empty segment, ends behind
+  /// the last item are cut off. What no segment holds is not written. on_device: argument `segment_count`.
+  std::optional<Count> segment_count = {};
+  /// No segment has more items; 0 if nothing is known. Spares the passes that long ones need; longer segments are then
+  /// not sorted.
+  std::uint64_t longest_segment = 0;
+
   bool operator==(const SortShape&) const = default;
 };
 
@@ -84,10 +93,10 @@ struct SortTuning {
 [[nodiscard]] SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits);
 
 /// Chooses kernels, dispatches and scratch. Pure; needs no device. Arguments of the plan: `keys`, `values` (not in
-/// place), `sorted_keys`, `sorted_values`, `indices`, `item_count` (one u32), each present only where the shape calls
-/// for it. 0 items write nothing. At most 2^30 - 1 items, and each array must fit into one binding. Scratch: one array
-/// of keys and of what travels with them (two where no sorted keys are written), and in single passes four bytes a tile
-/// and value of a digit.
+/// place), `sorted_keys`, `sorted_values`, `indices`, `item_count` (one u32), `segment_begins`, `segment_ends`,
+/// `segment_count` (one u32), each present only where the shape calls for it. 0 items write nothing. At most 2^30 - 1
+/// items, and each array must fit into one binding. Scratch: one array of keys and of what travels with them (two where
+/// no sorted keys are written), and in single passes four bytes a tile and value of a digit.
 [[nodiscard]] Result<Plan> plan_sort(const SortShape& shape, const DeviceTraits& traits,
                                      std::optional<SortTuning> tuning = std::nullopt);
 
@@ -102,6 +111,9 @@ struct SortBuffers {
   BufferView sorted_values = {};
   BufferView indices = {};
   BufferView item_count = {};
+  BufferView segment_begins = {};
+  BufferView segment_ends = {};
+  BufferView segment_count = {};
 };
 
 /// Plans, then records into the target. Neither submits nor waits for the device; allocates nothing when repeated.

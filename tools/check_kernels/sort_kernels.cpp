@@ -25,6 +25,12 @@ bool is_possible(const SortCase& c) {
   const bool has_result = c.shape.write_keys || c.shape.value || c.shape.write_indices;
   if (!has_result || (c.shape.in_place && !c.shape.write_keys)) return false;
   if (c.shape.in_place && c.shape.value && is_indexed) return false;
+  if (c.shape.segment_count) {
+    if (c.shape.write_indices && c.shape.value) return false;
+    const bool is_half_key = c.shape.key.scalar == Scalar::f16;
+    const bool is_half_value = c.shape.value && c.shape.value->scalar == Scalar::f16;
+    if (c.shape.in_place && c.shape.value && is_half_key != is_half_value) return false;
+  }
   return !(c.shape.write_indices && c.shape.value && c.shape.value->scalar == Scalar::f16);
 }
 
@@ -76,6 +82,17 @@ Factor<SortCase> paths() {
              c.tuning.in_order = true;
              c.tuning.look_back_late = false;
            }},
+          {"segments",
+           [](SortCase& c) {
+             c.tuning.one_workgroup_items = 256;
+             c.shape.segment_count = Count::on_host(1000);
+           }},
+          {"at most so many segments, short",
+           [](SortCase& c) {
+             c.tuning.one_workgroup_items = 256;
+             c.shape.segment_count = Count::on_device(1000);
+             c.shape.longest_segment = 100;
+           }},
           {"one tile", [](SortCase& c) {
              c.tuning.one_workgroup_items = 4096;
              c.shape.item_count.max = 100;
@@ -122,6 +139,8 @@ void add_sort_kernels(KernelSink& sink) {
       sink.add(std::format("sort of {} keys on {}", count, device.name), plan_sort(shape, device.traits));
       shape.value = ElementType::u32();
       sink.add(std::format("sort of {} pairs on {}", count, device.name), plan_sort(shape, device.traits));
+      shape.segment_count = Count::on_host(count / 50);
+      sink.add(std::format("sort of {} pairs in segments on {}", count, device.name), plan_sort(shape, device.traits));
     }
   }
 }

@@ -2,11 +2,15 @@
 
 #include <cuda_runtime.h>
 #include <cub/device/device_histogram.cuh>
+#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_segmented_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+#include <thrust/binary_search.h>
+#include <thrust/execution_policy.h>
 #include <cub/version.cuh>
 #include <cuda/std/functional>
 
@@ -312,6 +316,7 @@ struct job {
   std::function<verdict()> verify;
   std::vector<range> outputs;
   uint64_t bytes_moved = 0;
+  bool waits = false;  // for the device, in the call: no graph can hold it
 };
 
 template <typename T>
@@ -648,7 +653,7 @@ sort_facts find_facts(const Key* keys, const uint32_t* values, uint32_t items) {
   return facts;
 }
 
-template <typename Key, bool has_values>
+template <typename Key, bool has_values, bool merges = false>
 job make_sort(bench& b, uint32_t items) {
   fill_input<Key>(b, items);
   const Key* in = static_cast<const Key*>(b.input.get());
@@ -668,7 +673,12 @@ job make_sort(bench& b, uint32_t items) {
   j.bytes_moved = 2 * static_cast<uint64_t>(items) * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0));
   const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
     constexpr int end_bit = static_cast<int>(sizeof(Key)) * 8;
-    if constexpr (has_values) {
+    if constexpr (merges && has_values) {
+      return cub::DeviceMergeSort::SortPairsCopy(temporary, bytes, in, values_in, out, values_out, items,
+                                                 cuda::std::less<>{}, stream);
+    } else if constexpr (merges) {
+      return cub::DeviceMergeSort::SortKeysCopy(temporary, bytes, in, out, items, cuda::std::less<>{}, stream);
+    } else if constexpr (has_values) {
       return cub::DeviceRadixSort::SortPairs(temporary, bytes, in, out, values_in, values_out, items, 0, end_bit,
                                              stream);
     } else {
@@ -680,6 +690,89 @@ job make_sort(bench& b, uint32_t items) {
     const sort_facts facts = find_facts<Key>(out, has_values ? values_out : nullptr, items);
     return verdict{facts.faults == 0 && facts.sum == wanted.sum, 0.0};
   };
+  return j;
+}
+
+// Segments `mean` items apart on average, as segment_begin() of benchmarking/input.h.
+template <bool has_values, uint32_t mean>
+job make_segmented_sort(bench& b, uint32_t items) {
+  fill_input<uint32_t>(b, items);
+  const uint32_t* in = static_cast<const uint32_t*>(b.input.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  const uint32_t segments = items / mean + 1;
+  std::vector<uint32_t> offsets(segments + 1);
+  for (uint32_t s = 1; s <= segments; ++s) {
+    offsets[s] = static_cast<uint32_t>(std::min<uint64_t>(static_cast<uint64_t>(s) * mean + input_hash(s) % mean, items));
+  }
+  const std::shared_ptr<void> offset_memory = device_allocate(offsets.size() * sizeof(uint32_t));
+  CUDA_CHECK(cudaMemcpy(offset_memory.get(), offsets.data(), offsets.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  const uint32_t* offset_list = static_cast<const uint32_t*>(offset_memory.get());
+  const std::shared_ptr<void> numbers = device_allocate(items * sizeof(uint32_t));
+  const std::shared_ptr<void> sorted = device_allocate(items * sizeof(uint32_t));
+  uint32_t* values_in = static_cast<uint32_t*>(numbers.get());
+  uint32_t* values_out = static_cast<uint32_t*>(sorted.get());
+  number_kernel<<<1024, block_threads, 0, b.stream>>>(values_in, items);
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaStreamSynchronize(b.stream));
+  std::vector<uint32_t> expected(items);
+  for (uint32_t i = 0; i < items; ++i) expected[i] = input_hash(i);
+  for (uint32_t s = 0; s < segments; ++s) std::sort(expected.begin() + offsets[s], expected.begin() + offsets[s + 1]);
+  const expectation<uint32_t> keys(out, expected);
+
+  job j;
+  j.outputs = {{out, items * sizeof(uint32_t)}};
+  if (has_values) j.outputs.push_back({values_out, items * sizeof(uint32_t)});
+  j.bytes_moved = 8 * static_cast<uint64_t>(items) * (has_values ? 2 : 1);
+  j.waits = true;
+  const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
+    if constexpr (has_values) {
+      return cub::DeviceSegmentedSort::StableSortPairs(temporary, bytes, in, out, values_in, values_out, items, segments,
+                                                       offset_list, offset_list + 1, stream);
+    } else {
+      return cub::DeviceSegmentedSort::SortKeys(temporary, bytes, in, out, items, segments, offset_list,
+                                                offset_list + 1, stream);
+    }
+  });
+  j.enqueue = [=, keep_in = numbers, keep_out = sorted, keep_offsets = offset_memory](cudaStream_t stream) {
+    call(stream);
+  };
+  j.verify = [=]() { return keys.verify(); };
+  return j;
+}
+
+__global__ void odd_kernel(uint32_t* out, uint32_t items) {
+  const uint32_t stride = gridDim.x * blockDim.x;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) out[i] = 2 * i + 1;
+}
+
+// As many queries as items; item i is 2 i + 1. Thrust's, since CUB has no search.
+template <bool is_sorted>
+job make_search(bench& b, uint32_t items) {
+  const std::shared_ptr<void> item_memory = device_allocate(items * sizeof(uint32_t));
+  const std::shared_ptr<void> query_memory = device_allocate(items * sizeof(uint32_t));
+  uint32_t* in = static_cast<uint32_t*>(item_memory.get());
+  uint32_t* queries = static_cast<uint32_t*>(query_memory.get());
+  uint32_t* out = static_cast<uint32_t*>(b.output.get());
+  std::vector<uint32_t> words(items);
+  std::vector<uint32_t> expected(items);
+  for (uint32_t i = 0; i < items; ++i) {
+    const uint64_t draw = static_cast<uint64_t>(input_hash(i)) * (2 * static_cast<uint64_t>(items) + 2) >> 32;
+    words[i] = is_sorted ? 2 * i + i % 2 : static_cast<uint32_t>(draw);
+    expected[i] = std::min(words[i] / 2, items);
+  }
+  odd_kernel<<<1024, block_threads, 0, b.stream>>>(in, items);
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaMemcpy(queries, words.data(), items * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaStreamSynchronize(b.stream));
+  const expectation<uint32_t> positions(out, expected);
+
+  job j;
+  j.outputs = {{out, items * sizeof(uint32_t)}};
+  j.bytes_moved = 2 * static_cast<uint64_t>(items) * sizeof(uint32_t);
+  j.enqueue = [=, keep_items = item_memory, keep_queries = query_memory](cudaStream_t stream) {
+    thrust::lower_bound(thrust::cuda::par_nosync.on(stream), in, in + items, queries, queries + items, out);
+  };
+  j.verify = [=]() { return positions.verify(); };
   return j;
 }
 
@@ -739,6 +832,18 @@ const registration registry[] = {
     {"sort", "pairs", "u32", make_sort<uint32_t, true>},
     {"sort", "pairs", "f32", make_sort<float, true>},
     {"sort", "pairs", "u64", make_sort<uint64_t, true>},
+    {"sort", "segments_of_16", "u32", make_segmented_sort<false, 16>},
+    {"sort", "segments_of_1000", "u32", make_segmented_sort<false, 1000>},
+    {"sort", "segments_of_100000", "u32", make_segmented_sort<false, 100000>},
+    {"sort", "pairs_in_segments_of_1000", "u32", make_segmented_sort<true, 1000>},
+    {"merge_sort", "keys", "u32", make_sort<uint32_t, false, true>},
+    {"merge_sort", "keys", "f32", make_sort<float, false, true>},
+    {"merge_sort", "keys", "u64", make_sort<uint64_t, false, true>},
+    {"merge_sort", "pairs", "u32", make_sort<uint32_t, true, true>},
+    {"merge_sort", "pairs", "f32", make_sort<float, true, true>},
+    {"merge_sort", "pairs", "u64", make_sort<uint64_t, true, true>},
+    {"search", "random_queries", "u32", make_search<false>},
+    {"search", "sorted_queries", "u32", make_search<true>},
     {"histogram", "even_256", "f32", make_histogram<float, 256>},
     {"histogram", "even_4096", "f32", make_histogram<float, 4096>},
     {"histogram", "even_256", "u8", make_histogram<uint8_t, 256>},
@@ -872,6 +977,7 @@ void run_one(bench& b, const registration& what, uint32_t items, std::vector<res
     for (int i = 0; i < repeats; ++i) j.enqueue(stream);
   };
   record("amortised", many, call_lead_us, repeats);
+  if (j.waits) return;
 
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;

@@ -22,6 +22,7 @@ Result<const Plan*> find_plan(Context& context, const SortKey& key) {
   hash = hash_number(shape.item_count.max, hash);
   hash = hash_number(shape.begin_bit * 64ull + shape.end_bit, hash);
   hash = hash_number(key.tuning.items_per_thread, hash);
+  if (shape.segment_count) hash = hash_number(shape.segment_count->max, hash);
   if (shape.value) hash = hash_bytes(shape.value->name, hash);
   return cached_plan(context.impl(), hash, key, [&] { return plan_sort(shape, context.traits(), key.tuning); });
 }
@@ -69,6 +70,7 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
   if (may_stand_in && !is_ready_or_begun(impl, **plan)) {
     key.tuning.items_per_thread = stand_in_items_per_thread;
     key.tuning.stage_rounds = 1;
+    if (shape.segment_count) key.tuning.one_workgroup_items = stand_in_items_per_thread * key.tuning.workgroup_size;
     plan = find_plan(context, key);
     if (!plan) return std::unexpected(plan.error());
   }
@@ -77,7 +79,10 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
                              Argument{"indices", buffers.indices},
                              Argument{"sorted_keys", buffers.sorted_keys},
                              Argument{"sorted_values", buffers.sorted_values},
-                             Argument{"item_count", buffers.item_count}};
+                             Argument{"item_count", buffers.item_count},
+                             Argument{"segment_begins", buffers.segment_begins},
+                             Argument{"segment_ends", buffers.segment_ends},
+                             Argument{"segment_count", buffers.segment_count}};
   return context.record(target, **plan, arguments);
 }
 

@@ -2,20 +2,15 @@
 // nothing but barriers.
 //
 // Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, DIGITS
-// Parts give     item_count (sort_extent.*), tile_index (grid), load_keys (generated)
-// Of digit d and chunk c at d * chunk_count + c.
+// Parts give     run, partial_at (sort_chunks.*), load_keys (generated)
 @group(0) @binding(5) var<storage, read_write> partials: array<u32>;
 
 var<workgroup> chunk_counts: array<atomic<u32>, DIGITS>;
 
-fn run(workgroup: Workgroup, thread: Thread) {
-  let chunk = tile_index(workgroup.id, params.grid_width, params.grid_height);
-  if (chunk >= params.chunk_count) { return; }
+fn take_chunk(chunk: u32, begin: u32, end: u32, workgroup: Workgroup, thread: Thread) {
   let digit = digit_of_pass();
-  let item_total = item_count();
-  let chunk_tiles = (count_tiles(item_total) + params.chunk_count - 1u) / params.chunk_count;
-  let begin = min(chunk * chunk_tiles * TILE_ITEMS, item_total);
-  let end = begin + min(chunk_tiles * TILE_ITEMS, item_total - begin);
+  for (var d = thread.index; d < DIGITS; d += WORKGROUP_SIZE) { atomicStore(&chunk_counts[d], 0u); }
+  workgroupBarrier();  // the counts are zero
   var tile_first = begin;
   for (; end - tile_first >= TILE_ITEMS; tile_first += TILE_ITEMS) {
     count_keys(load_keys(thread.index, WORKGROUP_SIZE, tile_first, TILE_ITEMS), digit);
@@ -25,6 +20,6 @@ fn run(workgroup: Workgroup, thread: Thread) {
   }
   workgroupBarrier();  // all keys are counted
   for (var d = thread.index; d < DIGITS; d += WORKGROUP_SIZE) {
-    partials[d * params.chunk_count + chunk] = atomicLoad(&chunk_counts[d]);
+    partials[partial_at(d, chunk)] = atomicLoad(&chunk_counts[d]);
   }
 }

@@ -24,8 +24,12 @@ fn run(workgroup: Workgroup, thread: Thread) {
     let word = k * WORKGROUP_SIZE + thread.index;
     let item = group * WORKGROUP_SIZE + word / VALUE_WORDS;
     if (item < item_count()) {
-      values_out[(params.output_values_first + item) * VALUE_WORDS + word % VALUE_WORDS] =
-          values_in[(params.values_first + indices[params.indices_first + item]) * VALUE_WORDS + word % VALUE_WORDS];
+      let index = indices[params.indices_first + item];
+      // No index, no value: the item lies in no segment.
+      if (index < params.item_count) {
+        values_out[(params.output_values_first + item) * VALUE_WORDS + word % VALUE_WORDS] =
+            values_in[(params.values_first + index) * VALUE_WORDS + word % VALUE_WORDS];
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
@@ -13,6 +14,9 @@
 namespace upsweep {
 
 enum class SortRanking : std::uint8_t { workgroup, subgroup, subgroup_wide, emulated };
+
+// Words of sort_lists in front of the windows.
+constexpr std::uint32_t sort_lists_header = 4;
 
 // What all kernels of a plan agree on.
 struct SortLayout {
@@ -29,13 +33,25 @@ struct SortLayout {
   std::uint32_t counter_rows = 0;  // of the subgroups
   std::uint32_t pass_count = 0;
   bool is_broken = false;  // tests only: DeviceTraits::test_broken_look_back
+  // Segments are sorted: windows of them, whose items carry a tag, or the chunks of long ones.
+  bool has_segments = false;
+  bool is_window = false;
+  bool segments_on_device = false;  // their number
 
   [[nodiscard]] std::uint32_t tile_items() const { return tuning.workgroup_size * tuning.items_per_thread; }
   [[nodiscard]] std::uint32_t digit_count() const { return 1u << tuning.digit_bits; }
+  // Of windows: segments of more items have one of their own; so far apart do windows begin, which hold all smaller
+  // segments that begin there.
+  [[nodiscard]] std::uint32_t small_items() const { return tile_items() / 2; }
+  [[nodiscard]] std::uint32_t window_step() const { return tile_items() - small_items(); }
+  [[nodiscard]] std::uint32_t mark_words() const { return (tile_items() + 31) / 32; }
   // Workgroup memory of the kernels that place keys.
   [[nodiscard]] std::uint32_t stage_words() const;
   [[nodiscard]] std::uint32_t workgroup_bytes() const;
 };
+
+// ordered_bits(key: Key) -> Key: unsigned bits that compare as the keys do.
+std::string ordered_bits_text(const SortLayout& layout);
 
 using SortKernel = Result<std::shared_ptr<const Kernel>>;
 
@@ -48,6 +64,10 @@ SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& tra
 SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits, bool in_place);
 SortKernel sort_widen_kernel(const SortLayout& layout);
 SortKernel sort_narrow_kernel(const SortLayout& layout);
+SortKernel sort_lists_kernel(const SortLayout& window);
+SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place);
+SortKernel sort_segment_spine_kernel(const SortLayout& layout);
+SortKernel sort_missing_kernel(const SortLayout& layout);
 SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words);
 
 }  // namespace upsweep

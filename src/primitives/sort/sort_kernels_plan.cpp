@@ -14,6 +14,8 @@ namespace {
 // Threads' values that one raking thread adds up.
 constexpr std::uint32_t rake = 16;
 constexpr std::uint32_t small_workgroup = 256;
+// Up to here items of a segment count those before them: one round of as many looks instead of a pass a digit.
+constexpr std::uint32_t counted_items = 64;
 
 std::string word_type(std::uint32_t words) { return words == 1 ? "u32" : std::format("vec{}u", words); }
 
@@ -27,9 +29,10 @@ bool is_float(const SortLayout& layout) {
 
 std::uint32_t key_bits(const SortLayout& layout) { return layout.key == Scalar::f16 ? 16 : 32 * layout.key_words; }
 
-// ordered_bits(): unsigned bits that compare as the keys do. Floats are sign and magnitude; taking the magnitude from
-// the middle or adding it makes -0 and +0 one.
-std::string order_text(const SortLayout& layout) {
+}  // namespace
+
+// Floats are sign and magnitude; taking the magnitude from the middle or adding it makes -0 and +0 one.
+std::string ordered_bits_text(const SortLayout& layout) {
   std::string ordered;
   std::string text;
   if (layout.is_f64) {
@@ -59,7 +62,13 @@ std::string order_text(const SortLayout& layout) {
     ordered = "key";
   }
   if (layout.descending) ordered = std::format("~({})", ordered);
-  text = "fn ordered_bits(key: Key) -> Key {\n" + text + "  return " + ordered + ";\n}\n";
+  return "fn ordered_bits(key: Key) -> Key {\n" + text + "  return " + ordered + ";\n}\n";
+}
+
+namespace {
+
+std::string order_text(const SortLayout& layout) {
+  std::string text = ordered_bits_text(layout);
   text += "fn digit_of(key: Key, digit: Digit) -> u32 {\n";
   if (layout.key_words == 1) {
     text += "  return (ordered_bits(key) >> digit.shift) & digit.mask;\n}\n";
@@ -91,14 +100,22 @@ std::string pad_key(const SortLayout& layout) {
 
 // The digit of a key of the tile, where places behind the last item hold the greatest digit.
 std::string padded_digit_text(const SortLayout& layout) {
+  if (layout.is_window) {
+    return std::format(
+        "const TAG_SHIFT = 64u;  // a multiple of 32: shifts from here on are those of tags\n"
+        "fn padded_digit(key: Key, tag: u32, digit: Digit, is_pad: bool) -> u32 {{\n"
+        "  let of_key = select(digit_of(key, digit), digit.mask, is_pad);\n"
+        "  return select(of_key, (tag >> (digit.shift % 32u)) & digit.mask, digit.shift >= TAG_SHIFT);\n}}\n");
+  }
   const bool has_pad = !(is_float(layout) && layout.descending);
   return std::format("fn padded_digit(key: Key, digit: Digit, is_pad: bool) -> u32 {{\n  return {};\n}}\n",
                      has_pad ? "digit_of(key, digit)" : "select(digit_of(key, digit), digit.mask, is_pad)");
 }
 
 std::string item_at(std::uint32_t i) { return i == 0 ? "first" : std::format("first + {}u * step", i); }
-std::string digit_at(std::uint32_t i) {
-  return std::format("padded_digit(keys.k{}, digit, {} >= room)", i, item_at(i));
+std::string digit_at(const SortLayout& layout, std::uint32_t i) {
+  const std::string tag = layout.is_window ? std::format(" keys.t{},", i) : std::string();
+  return std::format("padded_digit(keys.k{},{} digit, {} >= room)", i, tag, item_at(i));
 }
 
 std::string struct_of(std::string_view name, std::string_view prefix, std::string_view type, std::uint32_t count) {
@@ -161,7 +178,8 @@ std::string place_text(const SortLayout& layout) {
   const bool emulated = layout.ranking == SortRanking::emulated;
   std::string text;
   text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
-  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&stage[row + {}], 1u);\n", digit_at(i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    text += std::format("  atomicAdd(&stage[row + {}], 1u);\n", digit_at(layout, i));
   text += "}\n";
   if (!emulated) {
     if (layout.ranking == SortRanking::subgroup_wide) {
@@ -186,7 +204,7 @@ std::string place_text(const SortLayout& layout) {
     const std::string peers =
         emulated ? std::format("peers(d{}, thread)", i) : std::format("lanes_with(d{}, lanes)", i);
     text += std::format("  let d{0} = {1};\n  let m{0} = {2};\n  let r{0} = count_lanes(m{0} & below);\n", i,
-                        digit_at(i), peers);
+                        digit_at(layout, i), peers);
     if (lock_step) {
       text += std::format("  places.p{0} = r{0} + stage_get(row + d{0});\n", i);
       if (layout.is_broken) continue;
@@ -208,7 +226,8 @@ std::string place_text(const SortLayout& layout) {
 std::string workgroup_place_text(const SortLayout& layout) {
   const std::uint32_t count = layout.tuning.items_per_thread;
   std::string text = "fn count_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32) {\n";
-  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&digit_counts[{}], 1u);\n", digit_at(i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    text += std::format("  atomicAdd(&digit_counts[{}], 1u);\n", digit_at(layout, i));
   text += "}\n";
   // Words: the number of the item above its digit.
   text += "fn split_tile(shift: u32, is_last: bool, thread: Thread, workgroup: Workgroup) {\n";
@@ -233,7 +252,7 @@ std::string workgroup_place_text(const SortLayout& layout) {
       "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
       " -> Places {\n  var places: Places;\n";
   for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(i));
+    text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(layout, i));
   }
   for (std::uint32_t shift = 0; shift < layout.tuning.digit_bits; shift += 4) {
     text += std::format("  split_tile({}u, {}, thread, workgroup);\n", shift, shift + 4 >= layout.tuning.digit_bits);
@@ -320,6 +339,19 @@ std::string store_text(const SortLayout& layout) {
   return text + "}\n";
 }
 
+// Moves `from`.k0, ... to their places, and those that lie at this thread's to moved.k0, ...
+std::string exchange_text(const SortLayout& layout, std::string_view from, std::string_view name, std::uint32_t words) {
+  std::string text = "  workgroupBarrier();  // the memory has been read\n";
+  for (std::uint32_t i = 0; i < layout.tuning.items_per_thread; ++i) {
+    text += std::format(" {}\n", put_text(std::format("places.p{}", i), std::format("{}.{}{}", from, name, i), words));
+  }
+  text += "  workgroupBarrier();  // the items lie in their places\n";
+  for (std::uint32_t i = 0; i < layout.tuning.items_per_thread; ++i) {
+    text += std::format("  moved.{}{} = {};\n", name, i, get_text(item_at(i), words));
+  }
+  return text;
+}
+
 // Items, load_items(), exchange_items(), store_items() of the kernel that sorts one tile.
 std::string one_tile_text(const SortLayout& layout) {
   const std::uint32_t count = layout.tuning.items_per_thread;
@@ -332,19 +364,8 @@ std::string one_tile_text(const SortLayout& layout) {
   text +=
       "  return items;\n}\n"
       "fn exchange_items(items: Items, places: Places, first: u32, step: u32) -> Items {\n  var moved: Items;\n";
-  const auto exchange = [&](std::string_view member_name, std::uint32_t words) {
-    text += "  workgroupBarrier();  // the memory has been read\n";
-    for (std::uint32_t i = 0; i < count; ++i) {
-      text += std::format(" {}\n",
-                          put_text(std::format("places.p{}", i), std::format("items.{}{}", member_name, i), words));
-    }
-    text += "  workgroupBarrier();  // the items lie in their places\n";
-    for (std::uint32_t i = 0; i < count; ++i) {
-      text += std::format("  moved.{}{} = {};\n", member_name, i, get_text(item_at(i), words));
-    }
-  };
-  exchange("keys.k", layout.key_words);
-  if (has_values) exchange("values.v", layout.value_words);
+  text += exchange_text(layout, "items", "keys.k", layout.key_words);
+  if (has_values) text += exchange_text(layout, "items", "values.v", layout.value_words);
   text += "  return moved;\n}\nfn store_items(items: Items, first: u32, step: u32, room: u32) {\n";
   for (std::uint32_t i = 0; i < count; ++i) {
     std::string store = std::format("keys_out[params.output_keys_first + {0}] = items.keys.k{1};", item_at(i), i);
@@ -372,8 +393,84 @@ KernelBuilder start_kernel(std::string name, const SortLayout& layout, Entry ent
   return builder;
 }
 
+// load_window(), stage_keys(), count_places(), exchange_keys(), store_window().
+std::string window_text(const SortLayout& layout, bool in_place) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  std::string text = "struct Keys {\n";
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  k{0}: Key,\n  t{0}: u32,\n", i);
+  text +=
+      "}\nstruct Window {\n  keys: Keys,\n  inside: u32,  // bit k: this thread's k-th item lies in a segment\n}\n"
+      "fn load_window(first: u32, step: u32, begin: u32) -> Window {\n  var window: Window;\n";
+  const std::string source =
+      in_place ? "keys_out[params.output_keys_first + begin + at]" : "keys_in[params.keys_first + begin + at]";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format(
+        "  {{\n    let at = {0};\n    let mark = mark_at(at);\n"
+        "    window.keys.t{1} = (mark.segment << SEGMENT_BITS) | at;\n"
+        "    if (mark.is_inside) {{ window.keys.k{1} = {2}; window.inside |= {3}u; }}\n  }}\n",
+        item_at(i), i, source, 1u << i);
+  }
+  text +=
+      "  return window;\n}\nfn stage_keys(keys: Keys, first: u32, step: u32) {\n"
+      "  // In their order.\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  {{ let bits = ordered_bits(keys.k{}) & compared_bits();{} }}\n", i,
+                        put_text(item_at(i), "bits", layout.key_words));
+  }
+  text += std::format("}}\nfn staged_bits(at: u32) -> Key {{ return {}; }}\n", get_text("at", layout.key_words));
+  text += std::format("fn compared_bits() -> Key {{ return {}; }}\n",
+                      layout.key_words == 1 ? "bits_in_word(0u)" : "vec2u(bits_in_word(0u), bits_in_word(32u))");
+  text += "fn comes_before(a: Key, b: Key, or_equal: bool) -> bool {\n";
+  text += layout.key_words == 1
+              ? "  return select(a < b, a <= b, or_equal);\n}\n"
+              : "  return select(a.y < b.y, select(a.x < b.x, a.x <= b.x, or_equal), a.y == b.y);\n}\n";
+  text += "fn count_places(window: Window, first: u32, step: u32) -> Places {\n  var places: Places;\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format(
+        "  places.p{0} = {1};\n"
+        "  if ((window.inside & {2}u) != 0u) {{ places.p{0} = count_place(window.keys.k{0}, {1}); }}\n",
+        i, item_at(i), 1u << i);
+  }
+  text +=
+      "  return places;\n}\n"
+      "fn exchange_keys(keys: Keys, places: Places, first: u32, step: u32) -> Keys {\n  var moved: Keys;\n";
+  text += exchange_text(layout, "keys", "k", layout.key_words) + exchange_text(layout, "keys", "t", 1);
+  text += "  return moved;\n}\nfn store_window(window: Window, first: u32, step: u32, begin: u32) {\n";
+  const auto each_inside = [&](std::string_view body) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::string at = item_at(i);
+      text += std::format("  if ((window.inside & {}u) != 0u) {{ {} }}\n", 1u << i,
+                          std::vformat(body, std::make_format_args(i, at)));
+    }
+  };
+  if (layout.value_words != 0) {
+    // In place all are read before any is written.
+    for (std::uint32_t i = 0; i < count; ++i) text += std::format("  var v{}: Value;\n", i);
+    each_inside(layout.makes_values ? "v{0} = begin + (window.keys.t{0} & 0xffffu);"
+                : in_place ? "v{0} = values_out[params.output_values_first + begin + (window.keys.t{0} & 0xffffu)];"
+                           : "v{0} = values_in[params.values_first + begin + (window.keys.t{0} & 0xffffu)];");
+    if (in_place) text += "  storageBarrier();  // the values have been read\n";
+    each_inside("values_out[params.output_values_first + begin + {1}] = v{0};");
+  }
+  each_inside(layout.may_drop_keys
+                  ? "if (params.write_keys != 0u) {{ keys_out[params.output_keys_first + begin + {1}] = "
+                    "window.keys.k{0}; }}"
+                  : "keys_out[params.output_keys_first + begin + {1}] = window.keys.k{0};");
+  return text + "}\n";
+}
+
 void add_extent(KernelBuilder& builder, const SortLayout& layout) {
   builder.part(layout.counts_on_device ? "sort_extent.device.wgsl" : "sort_extent.host.wgsl");
+}
+
+// Of the kernels that work on one digit.
+void add_params(KernelBuilder& builder, const SortLayout& layout) {
+  if (layout.has_segments) {
+    builder.part("sort_params.segments.wgsl");
+  } else {
+    builder.part("sort_params.wgsl");
+    add_extent(builder, layout);
+  }
 }
 
 // What every kernel that places keys consists of, but for its run().
@@ -397,8 +494,11 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
   } else {
     builder.constant("RAKE", rake);
   }
-  builder.part("sort_params.wgsl");
-  add_extent(builder, layout);
+  if (layout.is_window) {
+    builder.part("sort_params.window.wgsl");
+  } else {
+    add_params(builder, layout);
+  }
   std::string bindings;
   if (!in_place) bindings += "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
   bindings += "@group(0) @binding(2) var<storage, read_write> keys_out: array<Key>;\n";
@@ -408,10 +508,13 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
     bindings += "@group(0) @binding(4) var<storage, read_write> values_out: array<Value>;\n";
   }
   builder.generated("bindings", bindings);
-  std::string text = struct_of("Keys", "k", "Key", count) + struct_of("Places", "p", "u32", count);
-  if (layout.value_words != 0) text += struct_of("Values", "v", "Value", count);
-  text += order_text(layout) + padded_digit_text(layout) + load_keys_text(layout, in_place);
-  if (layout.value_words != 0) text += load_values_text(layout, in_place);
+  std::string text = struct_of("Places", "p", "u32", count) + order_text(layout) + padded_digit_text(layout);
+  if (layout.is_window) {
+    text += window_text(layout, in_place);
+  } else {
+    text += struct_of("Keys", "k", "Key", count) + load_keys_text(layout, in_place);
+    if (layout.value_words != 0) text += struct_of("Values", "v", "Value", count) + load_values_text(layout, in_place);
+  }
   if (layout.ranking == SortRanking::workgroup) {
     text += workgroup_place_text(layout);
     builder.part("sort_place.workgroup.wgsl").part("sort_threads.workgroup.wgsl");
@@ -435,7 +538,8 @@ void add_store(KernelBuilder& builder, const SortLayout& layout) {
 }  // namespace
 
 std::uint32_t SortLayout::stage_words() const {
-  const std::uint32_t planes = std::max({key_words, value_words, 1u});
+  // Values of windows do not go through it.
+  const std::uint32_t planes = std::max(key_words, is_window ? 1u : value_words);
   const std::uint32_t moved = tile_items() / tuning.stage_rounds * planes;
   // As counter_at() of sort_place.workgroup.wgsl; the words of the splits need the whole tile.
   const std::uint32_t counters = ranking == SortRanking::workgroup ? std::max(9 * tuning.workgroup_size, tile_items())
@@ -449,6 +553,7 @@ std::uint32_t SortLayout::workgroup_bytes() const {
   if (ranking == SortRanking::emulated) bytes += 4 * tuning.workgroup_size;
   bytes += uses_subgroups(ranking) ? 8 * subgroup_slots(tuning.workgroup_size)
                                    : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
+  if (is_window) bytes += 16 * mark_words() + 96;
   return (bytes + 15) / 16 * 16;
 }
 
@@ -490,8 +595,8 @@ SortKernel sort_count_kernel(const SortLayout& layout) {
   KernelBuilder builder = start_kernel("sort_count", layout, Entry::plain, {});
   builder.more_workgroup_bytes(4 * layout.digit_count());
   builder.constant("TILE_ITEMS", layout.tile_items());
-  builder.part("sort_params.wgsl");
-  add_extent(builder, layout);
+  add_params(builder, layout);
+  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
   std::string text = "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
   text += struct_of("Keys", "k", "Key", layout.tuning.items_per_thread) + order_text(layout);
   text += load_keys_text(layout, false) + "fn count_keys(keys: Keys, digit: Digit) {\n";
@@ -518,6 +623,8 @@ SortKernel sort_spine_kernel(const SortLayout& layout) {
 SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& traits) {
   KernelBuilder builder = start_placing_kernel("sort_scatter", layout, traits, false);
   add_store(builder, layout);
+  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
+  builder.part(layout.has_segments ? "sort_positions.segments.wgsl" : "sort_positions.whole.wgsl");
   builder.part("sort_scatter.wgsl");
   return std::move(builder).build();
 }
@@ -526,6 +633,41 @@ SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits,
   KernelBuilder builder = start_placing_kernel("sort_one", layout, traits, in_place);
   builder.generated("unrolled exchange", one_tile_text(layout));
   builder.part("sort_one.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place) {
+  KernelBuilder builder = start_placing_kernel("sort_window", window, traits, in_place);
+  builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
+  builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
+  builder.constant("MARK_WORDS", window.mark_words()).constant("COUNTED_ITEMS", counted_items);
+  builder.part("sort_window.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_lists_kernel(const SortLayout& window) {
+  KernelBuilder builder("sort_lists");
+  builder.workgroup(std::min(window.tuning.workgroup_size, small_workgroup), 0);
+  add_entry(builder, Entry::plain, {});
+  builder.part("grid.wgsl");
+  builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
+  builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
+  add_extent(builder, window);
+  builder.part(window.segments_on_device ? "sort_segment_count.device.wgsl" : "sort_segment_count.host.wgsl");
+  builder.part("sort_lists.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_segment_spine_kernel(const SortLayout& layout) {
+  const std::uint32_t threads = layout.tuning.workgroup_size;  // at least as many as digits
+  KernelBuilder builder("sort_segment_spine");
+  builder.workgroup(threads, 8 * (threads + threads / rake) + 16);
+  add_entry(builder, Entry::plain, {});
+  builder.constant("RAKE", rake).constant("DIGITS", layout.digit_count());
+  builder.part("grid.wgsl").part("sort_threads.workgroup.wgsl");
+  builder.generated("adapters",
+                    "fn thread_rank(thread: Thread, workgroup: Workgroup) -> u32 { return thread.index; }\n");
+  builder.part("sort_segment_spine.wgsl");
   return std::move(builder).build();
 }
 
@@ -545,6 +687,7 @@ KernelBuilder start_item_kernel(const std::string& name, const SortLayout& layou
 }  // namespace
 
 SortKernel sort_widen_kernel(const SortLayout& layout) { return start_item_kernel("sort_widen", layout).build(); }
+SortKernel sort_missing_kernel(const SortLayout& layout) { return start_item_kernel("sort_missing", layout).build(); }
 SortKernel sort_narrow_kernel(const SortLayout& layout) { return start_item_kernel("sort_narrow", layout).build(); }
 
 SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words) {

@@ -22,6 +22,9 @@ constexpr std::uint64_t most_items = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t most_tile_items = 65535;  // places have 16 bits
 constexpr std::uint32_t histogram_items_per_thread = 8;
 constexpr std::uint32_t clear_words_per_thread = 8;  // as sort_clear.wgsl
+// Of windows: an item's segment is one bit of a word; tags have 16 bits for positions and for segments.
+constexpr std::uint32_t most_window_items_per_thread = 32;
+constexpr std::uint64_t most_window_items = 16384;
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
 struct Place {
@@ -61,8 +64,21 @@ Status check(const SortShape& shape, const DeviceTraits& traits) {
     return refuse("A sort that writes neither keys nor values nor indices has no result.");
   }
   if (shape.in_place && !shape.write_keys) return refuse("A sort in place writes its keys.");
+  if (shape.segment_count && shape.segment_count->max > 0xffffffffu) {
+    return fail(ErrorKind::unsupported,
+                std::format("{} segments are more than u32 can count.", shape.segment_count->max));
+  }
+  if (!shape.segment_count && shape.longest_segment != 0) {
+    return refuse(std::format("A sort without segments has no longest one ({} items).", shape.longest_segment));
+  }
   if (shape.value && shape.value->size_bytes == 0) {
     return refuse(std::format("Type {} has no size.", shape.value->name));
+  }
+  if (shape.segment_count && shape.in_place && shape.value &&
+      (shape.key.scalar == Scalar::f16) != (shape.value->scalar == Scalar::f16)) {
+    return fail(ErrorKind::unsupported,
+                std::format("Segments of {} keys with {} values cannot be sorted in place: give other outputs.",
+                            shape.key.name, shape.value->name));
   }
   const std::uint64_t count = shape.item_count.max;
   if (count > most_items) {
@@ -78,6 +94,9 @@ Status check(const SortShape& shape, const DeviceTraits& traits) {
                             count, stride, traits.max_binding_bytes));
   }
   if (payload_of(shape) == Payload::indices && shape.value) {
+    if (shape.segment_count && shape.write_indices) {
+      return fail(ErrorKind::unsupported, "Values and indices cannot be written by one sort of segments.");
+    }
     if (shape.value->scalar == Scalar::f16) {
       return fail(ErrorKind::unsupported, "Values of type f16 and indices cannot be written by one sort.");
     }
@@ -182,13 +201,16 @@ class SortPlanner {
     layout_.counts_on_device = shape.item_count.read_on_device;
     layout_.tuning = tuning;
     layout_.is_broken = traits.test_broken_look_back;
+    layout_.has_segments = shape.segment_count.has_value();
+    layout_.segments_on_device = layout_.has_segments && shape.segment_count->read_on_device;
+    longest_ = shape.longest_segment == 0 ? count_ : std::min(shape.longest_segment, count_);
   }
 
   Result<Plan> finish() && {
     plan_.note(std::format("{} sort of {}{}{}", shape_.descending ? "descending" : "ascending",
                            shape_.key_is_f64 ? "f64" : shape_.key.name, shape_.value ? " with " : "",
                            shape_.value ? shape_.value->name : ""));
-    if (count_ == 0) return std::move(plan_).finish();
+    if (count_ == 0 || (layout_.has_segments && shape_.segment_count->max == 0)) return std::move(plan_).finish();
     const std::uint64_t key_bytes = shape_.key.stride_bytes;
     const std::uint64_t value_bytes = shape_.value ? shape_.value->stride_bytes : 0;
     plan_.least_bytes(count_ *
@@ -198,7 +220,9 @@ class SortPlanner {
     // One of two arrays in place and the other not: the kernel of one tile does not come in that form.
     const bool is_mixed = shape_.in_place && layout_.value_words != 0 && payload_ != Payload::indices &&
                           is_half_key() != (payload_ == Payload::halves);
-    is_one_tile_ = !is_mixed && count_ <= std::min<std::uint64_t>(wanted_.one_workgroup_items, one.tile_items());
+    is_one_tile_ = !layout_.has_segments && !is_mixed &&
+                   count_ <= std::min<std::uint64_t>(wanted_.one_workgroup_items, one.tile_items());
+    window_ = one;
     if (is_one_tile_) {
       layout_ = one;
     } else {
@@ -208,13 +232,16 @@ class SortPlanner {
     end_bit_ = end;
     layout_.pass_count = static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, layout_.tuning.digit_bits));
     // In place the last pass cannot be the first: it would write what others still read.
-    if (shape_.in_place && !is_one_tile_) layout_.pass_count = std::max(layout_.pass_count, 2u);
+    if (shape_.in_place && !is_one_tile_ && has_passes()) layout_.pass_count = std::max(layout_.pass_count, 2u);
+    window_.pass_count = static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, window_.tuning.digit_bits));
     note_tuning();
     lay_out_arrays();
     if (is_half_key()) widen(keys_argument_, keys_.front(), "f16 keys get a word each");
     if (payload_ == Payload::halves) widen(values_argument_, values_.front(), "f16 values get a word each");
     if (is_one_tile_) {
       sort_one_tile();
+    } else if (layout_.has_segments) {
+      sort_segments();
     } else if (layout_.tuning.path == SortPath::single_pass ||
                (layout_.tuning.path == SortPath::automatic && traits_.look_back)) {
       sort_by_look_back();
@@ -230,13 +257,20 @@ class SortPlanner {
 
  private:
   [[nodiscard]] bool is_half_key() const { return layout_.key == Scalar::f16; }
+  // Are items moved from array to array, digit by digit?
+  [[nodiscard]] bool has_passes() const { return !layout_.has_segments || longest_ > window_.tile_items(); }
 
   SortLayout one_tile_layout() const {
     SortLayout one = layout_;
     one.tuning.stage_rounds = 1;
+    one.is_window = layout_.has_segments;
     // Two kernels: few items, and as many as fit.
     const std::uint64_t threads = wanted_.workgroup_size;
-    const std::uint64_t most = std::max<std::uint64_t>(1, wanted_.one_workgroup_items / threads);
+    std::uint64_t most = std::max<std::uint64_t>(1, wanted_.one_workgroup_items / threads);
+    if (one.is_window) {
+      most = std::clamp<std::uint64_t>(most_window_items / threads, 1,
+                                       std::min<std::uint64_t>(most, most_window_items_per_thread));
+    }
     one.tuning.items_per_thread = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(count_ <= 4 * threads ? std::min<std::uint64_t>(4, most) : most, 1, 64));
     fit(one, traits_);
@@ -272,11 +306,19 @@ class SortPlanner {
     if (shape_.value) sorted_values_ = argument("sorted_values", shape_.value->stride_bytes, true);
     if (shape_.write_indices) indices_ = argument("indices", 4, true);
     if (shape_.item_count.read_on_device) item_count_ = plan_.argument("item_count", 4, 4);
+    if (layout_.has_segments) {
+      segment_begins_ = plan_.argument("segment_begins", shape_.segment_count->max * 4, 4);
+      segment_ends_ = plan_.argument("segment_ends", shape_.segment_count->max * 4, 4);
+    }
+    if (layout_.segments_on_device) segment_count_ = plan_.argument("segment_count", 4, 4);
     if (shape_.in_place) {
       keys_argument_ = sorted_keys_;
       values_argument_ = sorted_values_;
     }
   }
+
+  // How often items go from one array to another.
+  [[nodiscard]] std::uint32_t moves() const { return is_one_tile_ || !has_passes() ? 1 : layout_.pass_count; }
 
   Place scratch(std::string name, std::uint32_t words, ScratchGroup group) {
     return {plan_.scratch(std::move(name), count_ * words * 4, group), true};
@@ -285,7 +327,7 @@ class SortPlanner {
   // Where an array is before the first pass and after each one. From the end: the result, scratch, the result, ...
   std::vector<Place> places_of(const std::string& name, Place source, Place result, std::uint32_t words,
                                bool makes_first) {
-    const std::uint32_t passes = is_one_tile_ ? 1 : layout_.pass_count;
+    const std::uint32_t passes = moves();
     Place first;
     Place second;
     const auto scratch_of = [&](Place& place, ScratchGroup group) {
@@ -304,7 +346,7 @@ class SortPlanner {
       const bool is_dropped = left == 0 && !result.exists;
       if (is_dropped) {
         places.emplace_back();
-      } else if (result.exists && (!is_read_now || is_one_tile_)) {
+      } else if (result.exists && (!is_read_now || moves() == 1)) {
         places.push_back(result);
       } else {
         places.push_back(scratch_of(second, ScratchGroup::second));
@@ -314,9 +356,11 @@ class SortPlanner {
   }
 
   void lay_out_arrays() {
-    const std::uint32_t passes = is_one_tile_ ? 1 : layout_.pass_count;
+    const std::uint32_t passes = moves();
     // What the first pass reads must not lie in the buffer that it writes.
-    const ScratchGroup before_first = passes % 2 == 0 ? ScratchGroup::second : ScratchGroup::first;
+    ScratchGroup before_first = passes % 2 == 0 ? ScratchGroup::second : ScratchGroup::first;
+    // Windows go from the first array to the last, passes from the first to the second: a third group.
+    if (layout_.has_segments) before_first = ScratchGroup::grids;
     Place key_source = keys_argument_;
     Place key_result = sorted_keys_;
     if (is_half_key()) {
@@ -536,6 +580,167 @@ class SortPlanner {
     }
   }
 
+  void bind_segments(PlanBuilder::Step& step) const {
+    step.bindings.push_back({"segment_begins", segment_begins_, 0, 0, "begins_first"});
+    step.bindings.push_back({"segment_ends", segment_ends_, 0, 0, "ends_first"});
+  }
+
+  // Positions outside all segments keep what the outputs hold.
+  void keep_outside() {
+    const std::string reason = "what lies outside all segments stays";
+    if (is_half_key() && shape_.write_keys) widen(sorted_keys_, keys_.back(), reason);
+    if (payload_ == Payload::halves) widen(sorted_values_, values_.back(), reason);
+    if (payload_ != Payload::indices || !shape_.value) return;
+    auto step = item_step({}, "items outside all segments have no index", 0, 4 * count_);
+    step.bindings.push_back(bind("indices", values_.back(), {}));
+    dispatch_items(sort_missing_kernel(layout_), count_, std::move(step));
+  }
+
+  void sort_segments() {
+    keep_outside();
+    const auto words = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
+    const std::uint64_t segments = shape_.segment_count->max;
+    const std::uint64_t windows = div_ceil(count_, window_.window_step());
+    const std::uint64_t most_medium =
+        longest_ <= window_.small_items() ? 0 : std::min(segments, count_ / (window_.small_items() + 1));
+    const std::uint64_t most_long = has_passes() ? std::min(segments, count_ / (window_.tile_items() + 1)) : 0;
+    const std::uint64_t tile = layout_.tile_items();
+    const std::uint64_t chunk_items = tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
+    const std::uint64_t most_chunks = has_passes() ? count_ / chunk_items + most_long : 0;
+    const std::uint64_t medium_first = sort_lists_header + windows + 1;
+    const SlotId lists = plan_.scratch("lists", 4 * (medium_first + most_medium));
+    const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
+    const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
+    plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
+                           window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items()));
+    dispatch(sort_clear_kernel(layout_), {.kernel = {},
+                                          .workgroup_count = 1,
+                                          .bindings = {{"counts", lists}, {"records", long_segments}},
+                                          .params = {{"count_words", sort_lists_header}, {"record_words", 0}},
+                                          .reason = "the lists of segments begin empty",
+                                          .bytes_written = 4 * sort_lists_header});
+    PlanBuilder::Step listing;
+    listing.params = {{"item_count", words(count_)},
+                      {"segment_count", words(segments)},
+                      {"window_count", words(windows)},
+                      {"medium_first", words(medium_first)},
+                      {"most_medium", words(most_medium)},
+                      {"most_long", words(most_long)},
+                      {"most_chunks", words(most_chunks)},
+                      {"chunk_items", words(chunk_items)},
+                      {"begins_first", 0},
+                      {"ends_first", 0},
+                      {"count_first", 0},
+                      {"segment_count_first", 0}};
+    bind_segments(listing);
+    listing.bindings.push_back({"lists", lists});
+    listing.bindings.push_back({"long_segments", long_segments});
+    listing.bindings.push_back({"chunk_segments", chunk_segments});
+    bind_count(listing);
+    if (layout_.segments_on_device) {
+      listing.bindings.push_back({"segment_counts", segment_count_, 0, 0, "segment_count_first"});
+    }
+    listing.reason = "segments are told apart by their length";
+    listing.bytes_read = 8 * segments;
+    dispatch_items(sort_lists_kernel(window_), std::max(segments, windows + 1), std::move(listing));
+
+    // Halves are widened first: they are read elsewhere.
+    const bool in_place = shape_.in_place && !is_half_key() && payload_ != Payload::halves;
+    const std::uint64_t workers =
+        std::min<std::uint64_t>(windows + most_medium, 4 * std::uint64_t{wanted_.max_workgroups});
+    auto step = segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
+                             values_.empty() ? Place{} : values_.back(), in_place);
+    step.workgroup_count = workers;
+    for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"pass_count", window_.pass_count},
+                                      {"write_keys", shape_.write_keys ? 1u : 0u},
+                                      {"begins_first", 0},
+                                      {"ends_first", 0},
+                                      {"medium_first", words(medium_first)},
+                                      {"most_medium", words(most_medium)},
+                                      {"workgroup_count", words(workers)}}) {
+      step.params.push_back({name, value});
+    }
+    bind_segments(step);
+    step.bindings.push_back({"lists", lists});
+    step.reason = std::format("segments of up to {} items are sorted in workgroup memory", window_.tile_items());
+    dispatch(sort_window_kernel(window_, traits_, in_place), std::move(step));
+    if (most_long != 0) sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
+  }
+
+  // Bindings and params that kernels of segments share.
+  PlanBuilder::Step segment_step(std::uint32_t pass, const Place& keys, const Place& sorted_keys, const Place& values,
+                                 const Place& sorted_values, bool reads_own_output) {
+    PlanBuilder::Step step;
+    step.params = {{"begin_bit", shape_.begin_bit}, {"end_bit", end_bit_},     {"keys_first", 0}, {"values_first", 0},
+                   {"output_keys_first", 0},        {"output_values_first", 0}};
+    if (!reads_own_output) step.bindings.push_back(bind("keys_in", keys, "keys_first"));
+    const Place unused = sorted_keys.exists ? sorted_keys : Place{plan_.scratch("unused", 16), true};
+    step.bindings.push_back(bind("keys_out", unused, "output_keys_first"));
+    const std::uint64_t item_bytes = 4 * (std::uint64_t{layout_.key_words} + layout_.value_words);
+    step.bytes_read = count_ * item_bytes;
+    step.bytes_written = count_ * (item_bytes - (sorted_keys.exists ? 0 : 4 * layout_.key_words));
+    if (payload_ == Payload::none) return step;
+    if (!reads_own_output) step.bindings.push_back(bind("values_in", values, "values_first"));
+    step.bindings.push_back(bind("values_out", sorted_values, "output_values_first"));
+    if (layout_.makes_values && pass == 0) step.bytes_read -= 4 * count_;
+    return step;
+  }
+
+  void sort_long_segments(SlotId lists, SlotId long_segments, SlotId chunk_segments, std::uint64_t most_long,
+                          std::uint64_t most_chunks, std::uint64_t chunk_items) {
+    const auto words = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
+    const std::uint64_t digits = layout_.digit_count();
+    const std::uint64_t workers = std::min<std::uint64_t>(most_chunks, layout_.tuning.max_workgroups);
+    const SlotId partials = plan_.scratch("partials", 4 * digits * most_chunks);
+    const SortKernel count = sort_count_kernel(layout_);
+    const SortKernel spine = sort_segment_spine_kernel(layout_);
+    const SortKernel scatter = sort_scatter_kernel(layout_, traits_);
+    const auto add_lists = [&](PlanBuilder::Step& step, std::uint32_t pass, bool moves_items) {
+      for (const auto& [name, value] :
+           {std::pair<std::string_view, std::uint32_t>{"pass_number", pass},
+            {"chunk_count", words(most_chunks)},
+            {"chunk_items", words(chunk_items)},
+            {"workgroup_count", words(workers)},
+            {"make_values", moves_items && layout_.makes_values && pass == 0 ? 1u : 0u},
+            {"write_keys", pass + 1 == layout_.pass_count && !shape_.write_keys ? 0u : 1u}}) {
+        step.params.push_back({name, value});
+      }
+      step.bindings.push_back({"partials", partials});
+      step.bindings.push_back({"long_segments", long_segments});
+      step.bindings.push_back({"chunk_segments", chunk_segments});
+      step.bindings.push_back({"lists", lists});
+      step.workgroup_count = workers;
+    };
+    for (std::uint32_t pass = 0; pass < layout_.pass_count; ++pass) {
+      PlanBuilder::Step counting;
+      counting.params = {
+          {"begin_bit", shape_.begin_bit}, {"end_bit", end_bit_},     {"keys_first", 0}, {"values_first", 0},
+          {"output_keys_first", 0},        {"output_values_first", 0}};
+      counting.bindings = {bind("keys_in", keys_[pass], "keys_first")};
+      add_lists(counting, pass, false);
+      counting.reason = std::format("digit {} of {} of long segments is counted", pass, layout_.pass_count);
+      counting.bytes_read = 4 * count_ * layout_.key_words;
+      dispatch(count, std::move(counting));
+      dispatch(
+          spine,
+          {.kernel = {},
+           .workgroup_count = std::min<std::uint64_t>(most_long, layout_.tuning.max_workgroups),
+           .bindings = {{"partials", partials}, {"long_segments", long_segments}, {"lists", lists}},
+           .params = {{"most_long", words(most_long)},
+                      {"most_chunks", words(most_chunks)},
+                      {"workgroup_count", words(std::min<std::uint64_t>(most_long, layout_.tuning.max_workgroups))}},
+           .reason = "counts become positions, a workgroup a segment",
+           .bytes_read = 8 * digits * most_chunks,
+           .bytes_written = 4 * digits * most_chunks});
+      const bool has_values = payload_ != Payload::none;
+      auto step = segment_step(pass, keys_[pass], keys_[pass + 1], has_values ? values_[pass] : Place{},
+                               has_values ? values_[pass + 1] : Place{}, false);
+      add_lists(step, pass, true);
+      step.reason = "items move to where their digit goes";
+      dispatch(scatter, std::move(step));
+    }
+  }
+
   static void set(PlanBuilder::Step& step, std::string_view name, std::uint32_t value) {
     std::ranges::find(step.params, name, &Param::name)->value = value;
   }
@@ -546,6 +751,8 @@ class SortPlanner {
   std::uint64_t count_;
   Payload payload_;
   SortLayout layout_;
+  SortLayout window_;          // one tile, or the windows of segments
+  std::uint64_t longest_ = 0;  // segment
   PlanBuilder plan_;
   Status status_;
   std::uint32_t end_bit_ = 0;
@@ -556,6 +763,9 @@ class SortPlanner {
   Place sorted_values_;
   Place indices_;
   SlotId item_count_;
+  SlotId segment_begins_;
+  SlotId segment_ends_;
+  SlotId segment_count_;
   std::vector<Place> keys_;    // before the first pass and after each one
   std::vector<Place> values_;  // the same
 };

@@ -22,6 +22,12 @@ SortShape pairs_of(std::uint64_t count, ElementType key = ElementType::u32()) {
   return shape;
 }
 
+SortShape segments_of(std::uint64_t count, std::uint64_t segments, ElementType key = ElementType::u32()) {
+  SortShape shape = keys_of(count, std::move(key));
+  shape.segment_count = Count::on_host(segments);
+  return shape;
+}
+
 DeviceTraits nvidia_traits() {
   DeviceTraits traits = gpu_traits();
   traits.adapter_vendor = "nvidia";
@@ -114,6 +120,28 @@ TEST(SortPlan, ChoosesOneWorkgroupOnePassOrThreePassesADigit) {
   EXPECT_EQ(roles_of(planned(keys_of(0))), "");
 }
 
+TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
+  const std::string passes =
+      " count segment_spine scatter count segment_spine scatter count segment_spine scatter "
+      "count segment_spine scatter";
+  EXPECT_EQ(roles_of(planned(segments_of(1 << 20, 1000), gpu_traits())), "clear lists window" + passes);
+  SortShape shape = segments_of(1 << 20, 1000);
+  shape.longest_segment = 1000;
+  EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "clear lists window");
+  shape.in_place = true;
+  EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "clear lists window");
+  EXPECT_EQ(roles_of(planned(segments_of(500, 10), gpu_traits())), "clear lists window");
+  EXPECT_EQ(roles_of(planned(segments_of(0, 10), gpu_traits())), "");
+  EXPECT_EQ(roles_of(planned(segments_of(10, 0), gpu_traits())), "");
+  shape = segments_of(1 << 20, 1000, ElementType::f16());
+  shape.longest_segment = 100;
+  EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "widen widen clear lists window narrow");
+  shape = segments_of(1 << 20, 1000);
+  shape.longest_segment = 100;
+  shape.value = Tally<3>::type();
+  EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "missing clear lists window gather");
+}
+
 // In place a single pass would read what it writes.
 TEST(SortPlan, OneDigitInPlaceTakesTwoPasses) {
   SortShape shape = keys_of(1 << 20);
@@ -160,6 +188,13 @@ TEST(SortLimits, NoPlanExceedsTheLeastLimits) {
               const Plan plan = planned(shape, traits,
                                         SortTuning{.path = path, .workgroup_size = threads, .items_per_thread = items});
               expect_limits(plan, traits);
+              if (!(value == Tally<3>::type() && key.scalar == Scalar::f16)) {
+                SortShape segments = shape;
+                segments.segment_count = Count::on_device(9000);
+                expect_limits(planned(segments, traits,
+                                      SortTuning{.path = path, .workgroup_size = threads, .items_per_thread = items}),
+                              traits);
+              }
               shape.item_count.max = 300;
               expect_limits(planned(shape, traits, SortTuning{.path = path, .workgroup_size = threads}), traits);
               if (HasFailure()) return;
@@ -176,6 +211,7 @@ TEST(SortLimits, MoreTilesThanADimensionHasAreFolded) {
   traits.max_workgroups_per_dimension = 7;
   const Plan plan = planned(keys_of(1000), traits, tiny(SortPath::single_pass));
   expect_limits(plan, traits);
+  expect_limits(planned(segments_of(1000, 300), traits, tiny(SortPath::three_pass)), traits);
 }
 
 TEST(SortRefusal, NamesTheValueAndTheLimit) {
@@ -203,6 +239,18 @@ TEST(SortRefusal, NamesTheValueAndTheLimit) {
   shape.value = Tally<3>::type();
   shape.in_place = true;
   EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("give another output"));
+  shape = keys_of(100);
+  shape.longest_segment = 7;
+  EXPECT_THAT(refusal(shape, ErrorKind::invalid_request), HasSubstr("no longest one (7 items)"));
+  shape = segments_of(100, 10, ElementType::f16());
+  shape.value = ElementType::u32();
+  shape.in_place = true;
+  EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("f16 keys with u32 values"));
+  shape = segments_of(100, 10);
+  shape.value = ElementType::u32();
+  shape.write_indices = true;
+  EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("Values and indices"));
+  EXPECT_THAT(refusal(segments_of(100, std::uint64_t{1} << 32), ErrorKind::unsupported), HasSubstr("4294967296"));
   EXPECT_THAT(refusal(keys_of(100), ErrorKind::invalid_request, least_traits(), SortTuning{.workgroup_size = 48}),
               HasSubstr("out of range"));
   EXPECT_THAT(refusal(keys_of(100), ErrorKind::invalid_request, least_traits(),
@@ -232,6 +280,12 @@ std::string golden_text() {
   SortShape records = keys_of(100'000, ElementType::u64());
   records.value = Tally<3>::type();
   add("100000 u64 with structs, test GPU", records, gpu_traits());
+  add("1M keys in 1000 segments, test GPU", segments_of(1 << 20, 1000), gpu_traits());
+  SortShape short_segments = pairs_of(1 << 20);
+  short_segments.segment_count = Count::on_device(100'000);
+  short_segments.longest_segment = 64;
+  short_segments.in_place = true;
+  add("1M pairs in at most 100000 short segments in place, NVIDIA", short_segments, nvidia_traits());
   return text;
 }
 
