@@ -37,6 +37,7 @@ struct SortLayout {
   bool has_segments = false;
   bool is_window = false;
   bool segments_on_device = false;  // their number
+  std::uint32_t short_items = 0;    // segments of up to so many items are sorted by counting
 
   [[nodiscard]] std::uint32_t tile_items() const { return tuning.workgroup_size * tuning.items_per_thread; }
   [[nodiscard]] std::uint32_t digit_count() const { return 1u << tuning.digit_bits; }
@@ -45,6 +46,9 @@ struct SortLayout {
   [[nodiscard]] std::uint32_t small_items() const { return tile_items() / 2; }
   [[nodiscard]] std::uint32_t window_step() const { return tile_items() - small_items(); }
   [[nodiscard]] std::uint32_t mark_words() const { return (tile_items() + 31) / 32; }
+  // So far apart do windows of short segments begin.
+  [[nodiscard]] std::uint32_t short_step() const { return tile_items() - short_items; }
+  [[nodiscard]] std::uint32_t short_bytes() const;
   // Workgroup memory of the kernels that place keys.
   [[nodiscard]] std::uint32_t stage_words() const;
   [[nodiscard]] std::uint32_t workgroup_bytes() const;
@@ -64,7 +68,8 @@ SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& tra
 SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits, bool in_place);
 SortKernel sort_widen_kernel(const SortLayout& layout);
 SortKernel sort_narrow_kernel(const SortLayout& layout);
-SortKernel sort_lists_kernel(const SortLayout& window);
+SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& shorts);
+SortKernel sort_short_kernel(const SortLayout& layout, bool in_place);
 SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place);
 SortKernel sort_segment_spine_kernel(const SortLayout& layout);
 SortKernel sort_missing_kernel(const SortLayout& layout);

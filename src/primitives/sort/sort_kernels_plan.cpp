@@ -14,8 +14,6 @@ namespace {
 // Threads' values that one raking thread adds up.
 constexpr std::uint32_t rake = 16;
 constexpr std::uint32_t small_workgroup = 256;
-// Up to here items of a segment count those before them: one round of as many looks instead of a pass a digit.
-constexpr std::uint32_t counted_items = 64;
 
 std::string word_type(std::uint32_t words) { return words == 1 ? "u32" : std::format("vec{}u", words); }
 
@@ -393,7 +391,7 @@ KernelBuilder start_kernel(std::string name, const SortLayout& layout, Entry ent
   return builder;
 }
 
-// load_window(), stage_keys(), count_places(), exchange_keys(), store_window().
+// load_window(), exchange_keys(), store_window().
 std::string window_text(const SortLayout& layout, bool in_place) {
   const std::uint32_t count = layout.tuning.items_per_thread;
   std::string text = "struct Keys {\n";
@@ -411,28 +409,7 @@ std::string window_text(const SortLayout& layout, bool in_place) {
         item_at(i), i, source, 1u << i);
   }
   text +=
-      "  return window;\n}\nfn stage_keys(keys: Keys, first: u32, step: u32) {\n"
-      "  // In their order.\n";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  {{ let bits = ordered_bits(keys.k{}) & compared_bits();{} }}\n", i,
-                        put_text(item_at(i), "bits", layout.key_words));
-  }
-  text += std::format("}}\nfn staged_bits(at: u32) -> Key {{ return {}; }}\n", get_text("at", layout.key_words));
-  text += std::format("fn compared_bits() -> Key {{ return {}; }}\n",
-                      layout.key_words == 1 ? "bits_in_word(0u)" : "vec2u(bits_in_word(0u), bits_in_word(32u))");
-  text += "fn comes_before(a: Key, b: Key, or_equal: bool) -> bool {\n";
-  text += layout.key_words == 1
-              ? "  return select(a < b, a <= b, or_equal);\n}\n"
-              : "  return select(a.y < b.y, select(a.x < b.x, a.x <= b.x, or_equal), a.y == b.y);\n}\n";
-  text += "fn count_places(window: Window, first: u32, step: u32) -> Places {\n  var places: Places;\n";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format(
-        "  places.p{0} = {1};\n"
-        "  if ((window.inside & {2}u) != 0u) {{ places.p{0} = count_place(window.keys.k{0}, {1}); }}\n",
-        i, item_at(i), 1u << i);
-  }
-  text +=
-      "  return places;\n}\n"
+      "  return window;\n}\n"
       "fn exchange_keys(keys: Keys, places: Places, first: u32, step: u32) -> Keys {\n  var moved: Keys;\n";
   text += exchange_text(layout, "keys", "k", layout.key_words) + exchange_text(layout, "keys", "t", 1);
   text += "  return moved;\n}\nfn store_window(window: Window, first: u32, step: u32, begin: u32) {\n";
@@ -459,6 +436,67 @@ std::string window_text(const SortLayout& layout, bool in_place) {
   return text + "}\n";
 }
 
+// load_items(), count_places(), store_items() of short segments.
+std::string short_text(const SortLayout& layout, bool in_place) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
+  const bool is_wide = layout.key_words == 2;
+  const auto at = [](std::uint32_t i) {
+    return i == 0 ? std::string("thread.index") : std::format("thread.index + {}u * WORKGROUP_SIZE", i);
+  };
+  std::string text = "// What is compared of the keys.\n";
+  text += std::format("var<workgroup> staged: array<Key, TILE_ITEMS>;\nfn compared_bits() -> Key {{ return {}; }}\n",
+                      is_wide ? "vec2u(bits_in_word(0u), bits_in_word(32u))" : "bits_in_word(0u)");
+  text += std::format("fn is_less(a: Key, b: Key) -> u32 {{ return u32({}); }}\n",
+                      is_wide ? "a.y < b.y || (a.y == b.y && a.x < b.x)" : "a < b");
+  text += struct_of("Places", "p", "u32", count) + "struct Items {\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  k{0}: Key,\n  bits{0}: Key,\n  before{0}: u32,\n  after{0}: u32,\n", i);
+  }
+  text += "  inside: u32,  // bit k: this thread's k-th item lies in a segment\n}\n";
+  text +=
+      "fn load_items(begin: u32, thread: Thread) -> Items {\n  var items: Items;\n  let compared = compared_bits();\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format(
+        "  {{\n    let at = {1};\n    let near = neighbours_of(at);\n"
+        "    items.before{0} = near.before;\n    items.after{0} = near.after;\n"
+        "    if (near.is_inside) {{\n      items.inside |= {2}u;\n      items.k{0} = {3};\n    }}\n  }}\n",
+        i, at(i), 1u << i,
+        in_place ? "keys_out[params.output_keys_first + begin + at]" : "keys_in[params.keys_first + begin + at]");
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  items.bits{0} = ordered_bits(items.k{0}) & compared;\n  staged[{1}] = items.bits{0};\n", i,
+                        at(i));
+  }
+  text +=
+      "  return items;\n}\nfn count_places(items: Items, thread: Thread) -> Places {\n"
+      "  var places: Places;\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += std::format("  places.p{0} = place_of(items.bits{0}, {1}, items.before{0}, items.after{0});\n", i, at(i));
+  }
+  text +=
+      "  return places;\n}\n"
+      "fn store_items(items: Items, places: Places, begin: u32, thread: Thread) {\n";
+  const auto each_inside = [&](std::string_view body) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::string position = at(i);
+      text += std::format("  if ((items.inside & {}u) != 0u) {{ {} }}\n", 1u << i,
+                          std::vformat(body, std::make_format_args(i, position)));
+    }
+  };
+  if (layout.value_words != 0) {
+    for (std::uint32_t i = 0; i < count; ++i) text += std::format("  var v{}: Value;\n", i);
+    each_inside(layout.makes_values ? "v{0} = begin + {1};"
+                : in_place          ? "v{0} = values_out[params.output_values_first + begin + {1}];"
+                                    : "v{0} = values_in[params.values_first + begin + {1}];");
+  }
+  if (in_place) text += "  storageBarrier();  // keys and values have been read\n";
+  if (layout.value_words != 0) each_inside("values_out[params.output_values_first + begin + places.p{0}] = v{0};");
+  each_inside(layout.may_drop_keys ? "if (params.write_keys != 0u) {{ keys_out[params.output_keys_first + begin + "
+                                     "places.p{0}] = items.k{0}; }}"
+                                   : "keys_out[params.output_keys_first + begin + places.p{0}] = items.k{0};");
+  return text + "}\n";
+}
+
 void add_extent(KernelBuilder& builder, const SortLayout& layout) {
   builder.part(layout.counts_on_device ? "sort_extent.device.wgsl" : "sort_extent.host.wgsl");
 }
@@ -471,6 +509,18 @@ void add_params(KernelBuilder& builder, const SortLayout& layout) {
     builder.part("sort_params.wgsl");
     add_extent(builder, layout);
   }
+}
+
+void add_arrays(KernelBuilder& builder, const SortLayout& layout, bool in_place) {
+  std::string bindings;
+  if (!in_place) bindings += "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
+  bindings += "@group(0) @binding(2) var<storage, read_write> keys_out: array<Key>;\n";
+  if (layout.value_words != 0) {
+    builder.alias("Value", word_type(layout.value_words));
+    if (!in_place) bindings += "@group(0) @binding(3) var<storage, read> values_in: array<Value>;\n";
+    bindings += "@group(0) @binding(4) var<storage, read_write> values_out: array<Value>;\n";
+  }
+  builder.generated("bindings", bindings);
 }
 
 // What every kernel that places keys consists of, but for its run().
@@ -499,15 +549,7 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
   } else {
     add_params(builder, layout);
   }
-  std::string bindings;
-  if (!in_place) bindings += "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
-  bindings += "@group(0) @binding(2) var<storage, read_write> keys_out: array<Key>;\n";
-  if (layout.value_words != 0) {
-    builder.alias("Value", word_type(layout.value_words));
-    if (!in_place) bindings += "@group(0) @binding(3) var<storage, read> values_in: array<Value>;\n";
-    bindings += "@group(0) @binding(4) var<storage, read_write> values_out: array<Value>;\n";
-  }
-  builder.generated("bindings", bindings);
+  add_arrays(builder, layout, in_place);
   std::string text = struct_of("Places", "p", "u32", count) + order_text(layout) + padded_digit_text(layout);
   if (layout.is_window) {
     text += window_text(layout, in_place);
@@ -545,6 +587,10 @@ std::uint32_t SortLayout::stage_words() const {
   const std::uint32_t counters = ranking == SortRanking::workgroup ? std::max(9 * tuning.workgroup_size, tile_items())
                                                                    : counter_rows * digit_count();
   return std::max(moved, counters);
+}
+
+std::uint32_t SortLayout::short_bytes() const {
+  return (4 * key_words * tile_items() + 8 * mark_words() + 64 + 15) / 16 * 16;
 }
 
 std::uint32_t SortLayout::workgroup_bytes() const {
@@ -640,18 +686,32 @@ SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& trai
   KernelBuilder builder = start_placing_kernel("sort_window", window, traits, in_place);
   builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
   builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
-  builder.constant("MARK_WORDS", window.mark_words()).constant("COUNTED_ITEMS", counted_items);
+  builder.constant("MARK_WORDS", window.mark_words());
   builder.part("sort_window.wgsl");
   return std::move(builder).build();
 }
 
-SortKernel sort_lists_kernel(const SortLayout& window) {
+SortKernel sort_short_kernel(const SortLayout& layout, bool in_place) {
+  const std::uint32_t tile = layout.tile_items();
+  KernelBuilder builder = start_kernel("sort_short", layout, Entry::plain, {});
+  builder.more_workgroup_bytes(layout.short_bytes());
+  builder.constant("TILE_ITEMS", tile).constant("SHORT_ITEMS", layout.short_items);
+  builder.constant("SHORT_STEP", layout.short_step()).constant("MARK_WORDS", layout.mark_words());
+  builder.part("sort_params.short.wgsl");
+  add_arrays(builder, layout, in_place);
+  builder.generated("unrolled", order_text(layout) + short_text(layout, in_place));
+  builder.part("sort_short.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& shorts) {
   KernelBuilder builder("sort_lists");
   builder.workgroup(std::min(window.tuning.workgroup_size, small_workgroup), 0);
   add_entry(builder, Entry::plain, {});
   builder.part("grid.wgsl");
   builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
   builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
+  builder.constant("SHORT_STEP", shorts.short_step());
   add_extent(builder, window);
   builder.part(window.segments_on_device ? "sort_segment_count.device.wgsl" : "sort_segment_count.host.wgsl");
   builder.part("sort_lists.wgsl");

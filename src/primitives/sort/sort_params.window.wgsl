@@ -10,6 +10,8 @@ struct WindowParams {
   output_values_first: u32,
   begins_first: u32,
   ends_first: u32,
+  shortest: u32,  // smaller segments are sort_short's
+  window_count: u32,
   medium_first: u32,
   most_medium: u32,
   workgroup_count: u32,

@@ -25,6 +25,10 @@ constexpr std::uint32_t clear_words_per_thread = 8;  // as sort_clear.wgsl
 // Of windows: an item's segment is one bit of a word; tags have 16 bits for positions and for segments.
 constexpr std::uint32_t most_window_items_per_thread = 32;
 constexpr std::uint64_t most_window_items = 16384;
+// Of segments up to here each item counts those that come before it: so many looks instead of a pass a digit.
+constexpr std::uint32_t most_short_items = 64;
+constexpr std::uint32_t short_window_threads = 256;
+constexpr std::uint32_t short_items_per_thread = 8;
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
 struct Place {
@@ -223,6 +227,7 @@ class SortPlanner {
     is_one_tile_ = !layout_.has_segments && !is_mixed &&
                    count_ <= std::min<std::uint64_t>(wanted_.one_workgroup_items, one.tile_items());
     window_ = one;
+    short_ = short_layout();
     if (is_one_tile_) {
       layout_ = one;
     } else {
@@ -281,6 +286,22 @@ class SortPlanner {
       fit(one, traits_);
     }
     return one;
+  }
+
+  SortLayout short_layout() const {
+    SortLayout layout = window_;
+    layout.tuning.workgroup_size = std::min(window_.tuning.workgroup_size, short_window_threads);
+    layout.tuning.items_per_thread = short_items_per_thread;
+    do {
+      layout.short_items = std::min({most_short_items, window_.small_items(), layout.tile_items() / 2});
+      if (layout.short_bytes() <= traits_.max_workgroup_bytes) break;
+    } while (--layout.tuning.items_per_thread > 1);
+    return layout;
+  }
+  // Are there likely to be many segments that are short?
+  [[nodiscard]] bool has_short() const {
+    return layout_.has_segments && short_.short_items != 0 &&
+           (longest_ <= short_.short_items || count_ / shape_.segment_count->max < short_.short_items);
   }
 
   void note_tuning() {
@@ -601,28 +622,36 @@ class SortPlanner {
     const auto words = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
     const std::uint64_t segments = shape_.segment_count->max;
     const std::uint64_t windows = div_ceil(count_, window_.window_step());
+    const std::uint64_t short_windows = has_short() ? div_ceil(count_, short_.short_step()) : 0;
+    const std::uint32_t shortest = has_short() ? short_.short_items + 1 : 1;
     const std::uint64_t most_medium =
         longest_ <= window_.small_items() ? 0 : std::min(segments, count_ / (window_.small_items() + 1));
     const std::uint64_t most_long = has_passes() ? std::min(segments, count_ / (window_.tile_items() + 1)) : 0;
     const std::uint64_t tile = layout_.tile_items();
     const std::uint64_t chunk_items = tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
     const std::uint64_t most_chunks = has_passes() ? count_ / chunk_items + most_long : 0;
-    const std::uint64_t medium_first = sort_lists_header + windows + 1;
+    const std::uint64_t short_first = sort_lists_header + 2 * windows + 1;
+    const std::uint64_t medium_first = short_first + short_windows + 1;
     const SlotId lists = plan_.scratch("lists", 4 * (medium_first + most_medium));
     const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
     const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
     plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
                            window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items()));
-    dispatch(sort_clear_kernel(layout_), {.kernel = {},
-                                          .workgroup_count = 1,
-                                          .bindings = {{"counts", lists}, {"records", long_segments}},
-                                          .params = {{"count_words", sort_lists_header}, {"record_words", 0}},
-                                          .reason = "the lists of segments begin empty",
-                                          .bytes_written = 4 * sort_lists_header});
+    dispatch(sort_clear_kernel(layout_),
+             {.kernel = {},
+              .workgroup_count = div_ceil(sort_lists_header + windows,
+                                          std::uint64_t{layout_.tuning.workgroup_size} * clear_words_per_thread),
+              .bindings = {{"counts", lists}, {"records", long_segments}},
+              .params = {{"count_words", words(sort_lists_header + windows)}, {"record_words", 0}},
+              .reason = "the lists of segments begin empty",
+              .bytes_written = 4 * (sort_lists_header + windows)});
     PlanBuilder::Step listing;
     listing.params = {{"item_count", words(count_)},
                       {"segment_count", words(segments)},
                       {"window_count", words(windows)},
+                      {"short_window_count", words(short_windows)},
+                      {"short_first", words(short_first)},
+                      {"shortest", shortest},
                       {"medium_first", words(medium_first)},
                       {"most_medium", words(most_medium)},
                       {"most_long", words(most_long)},
@@ -642,19 +671,41 @@ class SortPlanner {
     }
     listing.reason = "segments are told apart by their length";
     listing.bytes_read = 8 * segments;
-    dispatch_items(sort_lists_kernel(window_), std::max(segments, windows + 1), std::move(listing));
+    dispatch_items(sort_lists_kernel(window_, short_), std::max({segments, windows + 1, short_windows + 1}),
+                   std::move(listing));
 
     // Halves are widened first: they are read elsewhere.
     const bool in_place = shape_.in_place && !is_half_key() && payload_ != Payload::halves;
+    const auto whole_step = [&] {
+      return segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
+                          values_.empty() ? Place{} : values_.back(), in_place);
+    };
+    if (has_short()) {
+      auto step = whole_step();
+      step.workgroup_count = short_windows;
+      for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"write_keys", shape_.write_keys},
+                                        {"begins_first", 0},
+                                        {"ends_first", 0},
+                                        {"short_first", words(short_first)},
+                                        {"workgroup_count", words(short_windows)}}) {
+        step.params.push_back({name, value});
+      }
+      bind_segments(step);
+      step.bindings.push_back({"lists", lists});
+      step.reason = std::format("in segments of up to {} items each item counts those before it", short_.short_items);
+      dispatch(sort_short_kernel(short_, in_place), std::move(step));
+      if (longest_ <= short_.short_items) return;
+    }
     const std::uint64_t workers =
         std::min<std::uint64_t>(windows + most_medium, 4 * std::uint64_t{wanted_.max_workgroups});
-    auto step = segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
-                             values_.empty() ? Place{} : values_.back(), in_place);
+    auto step = whole_step();
     step.workgroup_count = workers;
     for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"pass_count", window_.pass_count},
                                       {"write_keys", shape_.write_keys ? 1u : 0u},
                                       {"begins_first", 0},
                                       {"ends_first", 0},
+                                      {"shortest", shortest},
+                                      {"window_count", words(windows)},
                                       {"medium_first", words(medium_first)},
                                       {"most_medium", words(most_medium)},
                                       {"workgroup_count", words(workers)}}) {
@@ -752,6 +803,7 @@ class SortPlanner {
   Payload payload_;
   SortLayout layout_;
   SortLayout window_;          // one tile, or the windows of segments
+  SortLayout short_;           // windows of short segments
   std::uint64_t longest_ = 0;  // segment
   PlanBuilder plan_;
   Status status_;

@@ -1,14 +1,13 @@
 // sort_window: sorts segments in workgroup memory, a window of WINDOW_ITEMS positions at a time. A window holds all
 // segments of up to SMALL_ITEMS that begin in its first WINDOW_STEP positions, or one longer segment. Items are sorted
 // by key, then by the number of their segment in the window, so that each segment comes to lie where it was. Positions
-// of no segment of the window take part as places that stay empty; they are neither read nor written. Where all segments
-// of a window are short, each item counts those of its segment that come before it instead.
+// of no segment of the window take part as places that stay empty; they are neither read nor written.
 //
 // Items carry a tag: where they were in the window, and above 16 bits the number of their segment.
 //
 // Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, LISTS_HEADER, MARK_WORDS (at most a word a
-//                thread), COUNTED_ITEMS, DIGIT_BITS
-// Parts give     TAG_SHIFT, load_window, stage_keys, count_places, exchange_keys, store_window (generated), first_item, item_step, thread_rank,
+//                thread), DIGIT_BITS
+// Parts give     TAG_SHIFT, load_window, exchange_keys, store_window (generated), first_item, item_step, thread_rank,
 //                threads_exclusive, clear_counts, count_digits, start_places, place_keys (sort_place.*)
 @group(0) @binding(5) var<storage, read> segment_begins: array<u32>;
 @group(0) @binding(6) var<storage, read> segment_ends: array<u32>;
@@ -26,8 +25,7 @@ struct Job {
 
 var<workgroup> shared_job_count: u32;
 var<workgroup> shared_job: Job;
-var<workgroup> shared_segments: vec2u;
-var<workgroup> shared_longest: atomic<u32>;
+var<workgroup> shared_segments: u32;
 // Bit p: a segment of the window begins or ends at its position p.
 var<workgroup> begin_marks: array<atomic<u32>, MARK_WORDS>;
 var<workgroup> end_marks: array<atomic<u32>, MARK_WORDS>;
@@ -39,7 +37,9 @@ fn count_windows() -> u32 { return (lists[3] + WINDOW_STEP - 1u) / WINDOW_STEP; 
 fn find_job(number: u32) -> Job {
   let window_count = count_windows();
   if (number < window_count) {
-    return Job(lists[LISTS_HEADER + number], lists[LISTS_HEADER + number + 1u], number * WINDOW_STEP, SMALL_ITEMS);
+    if (lists[LISTS_HEADER + number] == 0u) { return Job(0u, 0u, 0u, 0u); }
+    let first = LISTS_HEADER + params.window_count + number;
+    return Job(lists[first], lists[first + 1u], number * WINDOW_STEP, SMALL_ITEMS);
   }
   let segment = lists[params.medium_first + number - window_count];
   return Job(segment, segment + 1u, segment_begins[params.begins_first + segment], WINDOW_ITEMS);
@@ -50,11 +50,10 @@ fn mark_segments(job: Job, thread: Thread) {
   for (var segment = job.first_segment + thread.index; segment < job.end_segment; segment += WORKGROUP_SIZE) {
     let begin = segment_begins[params.begins_first + segment];
     let end = min(segment_ends[params.ends_first + segment], item_total);
-    if (begin < job.begin || end <= begin || end - begin > job.limit) { continue; }
+    if (begin < job.begin || end <= begin || end - begin > job.limit || end - begin < params.shortest) { continue; }
     let first = begin - job.begin;
     if (first >= WINDOW_ITEMS) { continue; }  // only where segments are not in order
     atomicOr(&begin_marks[first / 32u], 1u << (first % 32u));
-    atomicMax(&shared_longest, end - begin);
     let last = end - job.begin;
     if (last < WINDOW_ITEMS) { atomicOr(&end_marks[last / 32u], 1u << (last % 32u)); }
   }
@@ -77,55 +76,15 @@ fn mark_at(position: u32) -> Mark {
   return Mark(counts.x, (counts.y & 0xffffu) > (counts.y >> 16u));
 }
 
-// Numbers the segments of the window. Returns how many numbers there are beside 0, and the longest segment's items.
-fn number_segments(thread: Thread, workgroup: Workgroup) -> vec2u {
+// Numbers the segments of the window. Returns how many numbers there are beside 0.
+fn number_segments(thread: Thread, workgroup: Workgroup) -> u32 {
   let rank = thread_rank(thread, workgroup);
   var marks = vec2u(0u);
   if (rank < MARK_WORDS) { marks = marks_of(atomicLoad(&begin_marks[rank]), atomicLoad(&end_marks[rank])); }
   let before = threads_exclusive(marks, thread, workgroup);
   if (rank < MARK_WORDS) { marks_before[rank] = before; }
-  if (rank == MARK_WORDS - 1u) { shared_segments = vec2u(before.x + marks.x, atomicLoad(&shared_longest)); }
+  if (rank == MARK_WORDS - 1u) { shared_segments = before.x + marks.x; }
   return workgroupUniformLoad(&shared_segments);
-}
-
-// Of the segment that holds `position`.
-fn begin_of_segment(position: u32) -> u32 {
-  var word = position / 32u;
-  var bits = atomicLoad(&begin_marks[word]) & ((2u << (position % 32u)) - 1u);
-  while (bits == 0u && word > 0u) {
-    word -= 1u;
-    bits = atomicLoad(&begin_marks[word]);
-  }
-  return word * 32u + 31u - countLeadingZeros(bits);
-}
-
-fn end_of_segment(position: u32) -> u32 {
-  var word = position / 32u;
-  var bits = (atomicLoad(&begin_marks[word]) | atomicLoad(&end_marks[word])) & ~((2u << (position % 32u)) - 1u);
-  while (bits == 0u && word + 1u < MARK_WORDS) {
-    word += 1u;
-    bits = atomicLoad(&begin_marks[word]) | atomicLoad(&end_marks[word]);
-  }
-  return select(word * 32u + countTrailingZeros(bits), WINDOW_ITEMS, bits == 0u);
-}
-
-fn bits_below(bit: u32) -> u32 { return select((1u << (bit % 32u)) - 1u, 0xffffffffu, bit >= 32u); }
-
-// Those of the word that begins with bit `first` of the ordered key that count.
-fn bits_in_word(first: u32) -> u32 {
-  return bits_below(max(params.end_bit, first) - first) & ~bits_below(max(params.begin_bit, first) - first);
-}
-
-// Where the item of a short segment goes: behind those that are less, and behind equal ones that were before it.
-fn count_place(key: Key, position: u32) -> u32 {
-  let bits = ordered_bits(key) & compared_bits();
-  let begin = begin_of_segment(position);
-  let end = end_of_segment(position);
-  var place = begin;
-  for (var other = begin; other < end; other++) {
-    place += u32(comes_before(staged_bits(other), bits, other < position));
-  }
-  return place;
 }
 
 fn digit_of_segment(pass_number: u32) -> Digit {
@@ -141,10 +100,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   var number = tile_index(workgroup.id, params.grid_width, params.grid_height);
   if (number >= params.workgroup_count) { return; }
   for (; number < job_count; number += params.workgroup_count) {
-    if (thread.index == 0u) {
-      shared_job = find_job(number);
-      atomicStore(&shared_longest, 0u);
-    }
+    if (thread.index == 0u) { shared_job = find_job(number); }
     for (var word = thread.index; word < MARK_WORDS; word += WORKGROUP_SIZE) {
       atomicStore(&begin_marks[word], 0u);
       atomicStore(&end_marks[word], 0u);
@@ -153,8 +109,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
     if (job.first_segment >= job.end_segment) { continue; }
     mark_segments(job, thread);
     workgroupBarrier();  // all segments are marked
-    let numbering = number_segments(thread, workgroup);
-    let segments = numbering.x;
+    let segments = number_segments(thread, workgroup);
     if (segments == 0u) { continue; }
     // A segment with its own window begins at its first position: behind it are places, and no numbers are needed.
     let is_single = job.limit == WINDOW_ITEMS;
@@ -166,15 +121,6 @@ fn run(workgroup: Workgroup, thread: Thread) {
       segment_passes = (31u - countLeadingZeros(segments)) / DIGIT_BITS + 1u;
     }
     var window = load_window(first, step, job.begin);
-    if (numbering.y <= COUNTED_ITEMS) {
-      workgroupBarrier();  // the memory has been read
-      stage_keys(window.keys, first, step);
-      workgroupBarrier();  // all keys are stored
-      let places = count_places(window, first, step);
-      window.keys = exchange_keys(window.keys, places, first, step);
-      store_window(window, first, step, job.begin);
-      continue;
-    }
     for (var pass_number = 0u; pass_number < params.pass_count + segment_passes; pass_number++) {
       var digit = digit_of_number(pass_number);
       if (pass_number >= params.pass_count) { digit = digit_of_segment(pass_number - params.pass_count); }
