@@ -68,15 +68,18 @@ struct ArgumentSlot {
   bool is_written = false;
 };
 
-/// Scratch lies in up to four buffers, since WebGPU looks at whole buffers: a dispatch must not write the buffer that
+/// Scratch lies in up to six buffers, since WebGPU looks at whole buffers: a dispatch must not write the buffer that
 /// its grid is read from, nor bind one buffer for reading and for writing.
 enum class ScratchGroup : std::uint8_t {
   working,  ///< Bound to read_write variables only.
-  grids,    ///< Holds the grid of an indirect dispatch.
+  grids,    ///< Holds the grid of an indirect dispatch; and what is read beside arrays of other groups, such as the few
+            ///< words of a top-k's search.
   first,    ///< Bound to read variables, too: a dispatch reads slots of this group or writes them, not both.
   second,   ///< The same again, for dispatches that read one and write the other.
+  third,    ///< And again, for plans around plans that need the first two.
+  fourth,
 };
-constexpr std::size_t scratch_group_count = 4;
+constexpr std::size_t scratch_group_count = 6;
 
 struct ScratchSlot {
   std::string name;

@@ -151,6 +151,29 @@ Status PlanBuilder::add(Step&& step) {
   return {};
 }
 
+Status PlanBuilder::check_kind(SlotId slot, const KernelBinding& variable) const {
+  const bool is_own = slot.kind == SlotKind::state ||
+                      (slot.kind == SlotKind::scratch && plan_.scratch[slot.index].group == ScratchGroup::working);
+  if (is_own && variable.kind != BindingKind::storage_read_write) {
+    return fail(
+        ErrorKind::internal,
+        std::format("Working scratch and state may be bound to read_write variables only, not to {}.", variable.name));
+  }
+  if (slot.kind == SlotKind::constant && variable.kind != BindingKind::storage_read) {
+    return fail(ErrorKind::internal,
+                std::format("Constants may be bound to read variables only, not to {}.", variable.name));
+  }
+  return {};
+}
+
+void PlanBuilder::use_scratch(SlotId slot_id) {
+  if (slot_id.kind != SlotKind::scratch) return;
+  ScratchSlot& slot = plan_.scratch[slot_id.index];
+  const auto step = static_cast<std::uint32_t>(plan_.dispatches.size());
+  slot.first_step = std::min(slot.first_step, step);
+  slot.last_step = std::max(slot.last_step, step);
+}
+
 Status PlanBuilder::add_indirect(const Grid& grid) {
   const std::uint64_t whole = slot_size(*grid.indirect);
   const bool is_readable = grid.indirect->kind == SlotKind::argument || grid.indirect->kind == SlotKind::scratch;
@@ -176,18 +199,7 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
   if (variable == nullptr || variable->kind == BindingKind::uniform) {
     return fail(ErrorKind::internal, std::format("The kernel has no storage binding {}.", binding.name));
   }
-  const bool is_own =
-      binding.slot.kind == SlotKind::state ||
-      (binding.slot.kind == SlotKind::scratch && plan_.scratch[binding.slot.index].group == ScratchGroup::working);
-  if (is_own && variable->kind != BindingKind::storage_read_write) {
-    return fail(
-        ErrorKind::internal,
-        std::format("Working scratch and state may be bound to read_write variables only, not to {}.", binding.name));
-  }
-  if (binding.slot.kind == SlotKind::constant && variable->kind != BindingKind::storage_read) {
-    return fail(ErrorKind::internal,
-                std::format("Constants may be bound to read variables only, not to {}.", binding.name));
-  }
+  if (const Status ok = check_kind(binding.slot, *variable); !ok) return ok;
   BoundRange range;
   range.binding = variable->index;
   range.slot = binding.slot;
@@ -215,16 +227,93 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
     return fail(ErrorKind::internal,
                 std::format("Offset {} of binding {} is not aligned.", range.offset_bytes, binding.name));
   }
-  if (binding.slot.kind == SlotKind::scratch) {
-    ScratchSlot& slot = plan_.scratch[binding.slot.index];
-    const auto step = static_cast<std::uint32_t>(plan_.dispatches.size());
-    slot.first_step = std::min(slot.first_step, step);
-    slot.last_step = std::max(slot.last_step, step);
-  }
+  use_scratch(binding.slot);
   if (binding.slot.kind == SlotKind::argument && variable->kind == BindingKind::storage_read_write) {
     plan_.arguments[binding.slot.index].is_written = true;
   }
   dispatch.bindings.push_back(range);
+  return {};
+}
+
+void PlanBuilder::append(const Plan& inner, std::span<const Outer> arguments) {
+  if (!status_) return;
+  if (const Status added = add_all(inner, arguments); !added) {
+    status_ = with_context(added.error(), std::format("appending {} to {}", inner.name, plan_.name));
+  }
+}
+
+Status PlanBuilder::add_all(const Plan& inner, std::span<const Outer> arguments) {
+  std::vector<Outer> outers;
+  for (const ArgumentSlot& argument : inner.arguments) {
+    const auto given = std::ranges::find(arguments, std::string_view(argument.name), &Outer::name);
+    if (given == arguments.end()) return fail(ErrorKind::internal, std::format("{} is nothing here.", argument.name));
+    const std::uint64_t whole = slot_size(given->slot);
+    if (given->offset_bytes + argument.size_bytes > whole) {
+      return fail(ErrorKind::internal, std::format("{} needs {} bytes from {} on; its slot has {}.", argument.name,
+                                                   argument.size_bytes, given->offset_bytes, whole));
+    }
+    if (given->slot.kind == SlotKind::argument) {
+      ArgumentSlot& outer = plan_.arguments[given->slot.index];
+      if (outer.stride_bytes != argument.stride_bytes || given->offset_bytes != 0) {
+        return fail(ErrorKind::internal,
+                    std::format("Items of {} bytes in {} are not the {} bytes of {}.", outer.stride_bytes, outer.name,
+                                argument.stride_bytes, argument.name));
+      }
+      outer.is_written = outer.is_written || argument.is_written;
+    }
+    outers.push_back(*given);
+  }
+  const auto first = [](const auto& slots) { return static_cast<std::uint32_t>(slots.size()); };
+  const std::uint32_t first_scratch = first(plan_.scratch);
+  const std::uint32_t first_constant = first(plan_.constants);
+  const std::uint32_t first_state = first(plan_.states);
+  for (ScratchSlot slot : inner.scratch) {
+    slot.first_step = ~0u;
+    slot.last_step = 0;
+    plan_.scratch.push_back(std::move(slot));
+  }
+  plan_.constants.append_range(inner.constants);
+  plan_.states.append_range(inner.states);
+  plan_.notes.append_range(inner.notes);
+  const auto moved = [&](SlotId slot) -> SlotId {
+    switch (slot.kind) {
+      case SlotKind::argument: return outers[slot.index].slot;
+      case SlotKind::scratch: return {slot.kind, first_scratch + slot.index};
+      case SlotKind::constant: return {slot.kind, first_constant + slot.index};
+      case SlotKind::state: return {slot.kind, first_state + slot.index};
+    }
+    return slot;
+  };
+  for (Dispatch dispatch : inner.dispatches) {
+    for (BoundRange& range : dispatch.bindings) {
+      const SlotId slot = moved(range.slot);
+      const auto variable = std::ranges::find(dispatch.kernel->bindings, range.binding, &KernelBinding::index);
+      if (const Status ok = check_kind(slot, *variable); !ok) return ok;
+      if (range.slot.kind == SlotKind::argument && slot.kind != SlotKind::argument) {
+        // No view of a caller's, so the offset is known here.
+        const std::uint64_t wanted = outers[range.slot.index].offset_bytes + range.offset_bytes;
+        const std::uint64_t aligned = align_down(wanted, traits_.offset_alignment);
+        const std::uint64_t stride = inner.arguments[range.slot.index].stride_bytes;
+        if ((wanted != aligned && !range.first_item_field) || (wanted - aligned) % stride != 0) {
+          return fail(ErrorKind::internal, std::format("{} cannot begin at {} in scratch.", variable->name, wanted));
+        }
+        if (range.first_item_field) {
+          const auto first_item = static_cast<std::uint32_t>((wanted - aligned) / stride);
+          std::memcpy(dispatch.params.data() + std::size_t{*range.first_item_field} * 4, &first_item, 4);
+        }
+        range.first_item_field = std::nullopt;
+        range.offset_bytes = aligned;
+        range.size_bytes += wanted - aligned;
+      }
+      range.slot = slot;
+      use_scratch(slot);
+    }
+    if (dispatch.grid.indirect) {
+      dispatch.grid.indirect = moved(*dispatch.grid.indirect);
+      use_scratch(*dispatch.grid.indirect);
+    }
+    plan_.dispatches.push_back(std::move(dispatch));
+  }
   return {};
 }
 
@@ -270,7 +359,8 @@ Status PlanBuilder::check_scratch_use(const Dispatch& dispatch) const {
                               dispatch.kernel->name, slot->name));
     }
   }
-  for (const ScratchGroup group : {ScratchGroup::grids, ScratchGroup::first, ScratchGroup::second}) {
+  for (const ScratchGroup group :
+       {ScratchGroup::grids, ScratchGroup::first, ScratchGroup::second, ScratchGroup::third, ScratchGroup::fourth}) {
     if (read(group) != nullptr && written(group) != nullptr) {
       return fail(ErrorKind::internal, std::format("{} reads scratch slot {} and writes {} of the same buffer.",
                                                    dispatch.kernel->name, read(group)->name, written(group)->name));

@@ -50,6 +50,14 @@ class PlanBuilder {
   SlotId scratch(std::string name, std::uint64_t size_bytes, ScratchGroup group = ScratchGroup::working);
   SlotId constant(std::span<const std::byte> bytes);
   SlotId state(std::string name, std::uint64_t size_bytes);
+  // What an argument of an appended plan is here. Offsets are of scratch only.
+  struct Outer {
+    std::string_view name;
+    SlotId slot;
+    std::uint64_t offset_bytes = 0;
+  };
+  // Adds the passes of a finished plan to this one, with its scratch, constants, state and notes.
+  void append(const Plan& inner, std::span<const Outer> arguments);
   void note(std::string text);
   void least_bytes(std::uint64_t bytes);
   void dispatch(Step step);
@@ -59,10 +67,13 @@ class PlanBuilder {
 
  private:
   Status add(Step&& step);
+  Status add_all(const Plan& inner, std::span<const Outer> arguments);
   Status add_binding(const Binding& binding, Dispatch& dispatch);
   Status add_indirect(const Grid& grid);
   Status check_scratch_use(const Dispatch& dispatch) const;
   [[nodiscard]] const ScratchSlot* bound_scratch(const Dispatch& dispatch, ScratchGroup group, BindingKind kind) const;
+  Status check_kind(SlotId slot, const KernelBinding& variable) const;
+  void use_scratch(SlotId slot);
   std::uint64_t slot_size(SlotId slot) const;
 
   DeviceTraits traits_;

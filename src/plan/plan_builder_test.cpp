@@ -92,9 +92,62 @@ TEST(PlanBuilder, MakesADispatchWithEverythingBoundByName) {
   EXPECT_FALSE(plan->arguments[0].is_written);
   EXPECT_TRUE(plan->arguments[1].is_written);
   EXPECT_EQ(plan->scratch_bytes, 112u);
-  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, 4>{112, 0, 0, 0}));
+  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, scratch_group_count>{112}));
   EXPECT_NE(plan->find_argument("output"), nullptr);
   EXPECT_EQ(plan->find_argument("no_such"), nullptr);
+}
+
+TEST(PlanBuilder, AppendsAPlanWhoseArgumentsAreArgumentsOrScratch) {
+  const auto inner = OnePass{}.plan();
+  ASSERT_TRUE(inner) << inner.error().message;
+  PlanBuilder builder("outer", DeviceTraits{});
+  const SlotId source = builder.argument("source", 8192, 4);
+  const SlotId between = builder.scratch("between", 8192, ScratchGroup::first);
+  const SlotId result = builder.argument("result", 4096, 4);
+  builder.append(*inner, std::array{PlanBuilder::Outer{"input", source}, PlanBuilder::Outer{"output", between}});
+  builder.append(*inner, std::array{PlanBuilder::Outer{"input", between, 300}, PlanBuilder::Outer{"output", result}});
+  const auto plan = std::move(builder).finish();
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->dispatches.size(), 2u);
+  ASSERT_EQ(plan->arguments.size(), 2u);
+  EXPECT_FALSE(plan->arguments[0].is_written);
+  EXPECT_TRUE(plan->arguments[1].is_written);
+  EXPECT_EQ(plan->dispatches[0].bindings[0].slot, source);
+  EXPECT_EQ(plan->dispatches[0].bindings[0].first_item_field, 1u);
+  EXPECT_EQ(plan->dispatches[0].bindings[1].slot, between);
+  // Of scratch the offset is known: bound from the last multiple of 256, the rest in the params.
+  const BoundRange& read = plan->dispatches[1].bindings[0];
+  EXPECT_EQ(read.slot, between);
+  EXPECT_EQ(read.offset_bytes, 256u);
+  EXPECT_EQ(read.size_bytes, 4096u + 44u);
+  EXPECT_FALSE(read.first_item_field.has_value());
+  EXPECT_EQ(param(plan->dispatches[1], 1), 11u);
+  ASSERT_EQ(plan->scratch.size(), 3u);
+  EXPECT_EQ(plan->scratch[0].first_step, 0u);
+  EXPECT_EQ(plan->scratch[0].last_step, 1u);
+  EXPECT_EQ(plan->scratch[1].last_step, 0u);
+  EXPECT_EQ(plan->scratch[2].first_step, 1u);
+  EXPECT_EQ(plan->constants.size(), 2u);
+}
+
+TEST(PlanBuilder, RefusesToAppendWhatDoesNotFit) {
+  const auto inner = OnePass{}.plan();
+  ASSERT_TRUE(inner) << inner.error().message;
+  const auto error = [&](std::uint64_t bytes, std::uint32_t stride, ScratchGroup group, std::uint64_t offset,
+                         std::string_view output) {
+    PlanBuilder builder("outer", DeviceTraits{});
+    const SlotId source = builder.scratch("source", bytes, group);
+    const SlotId result = builder.argument("result", 4096, stride);
+    builder.append(*inner, std::array{PlanBuilder::Outer{"input", source, offset}, PlanBuilder::Outer{output, result}});
+    const auto plan = std::move(builder).finish();
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_EQ(error(4096, 4, ScratchGroup::first, 0, "output"), "accepted");
+  EXPECT_THAT(error(4096, 4, ScratchGroup::first, 0, "outputs"), HasSubstr("output is nothing here"));
+  EXPECT_THAT(error(4096, 4, ScratchGroup::first, 4, "output"), HasSubstr("needs 4096 bytes from 4 on; its slot has"));
+  EXPECT_THAT(error(4096, 8, ScratchGroup::first, 0, "output"), HasSubstr("Items of 8 bytes in result"));
+  EXPECT_THAT(error(8192, 4, ScratchGroup::first, 2, "output"), HasSubstr("input cannot begin at 2"));
+  EXPECT_THAT(error(4096, 4, ScratchGroup::working, 0, "output"), HasSubstr("read_write variables only, not to input"));
 }
 
 TEST(PlanBuilder, SaysWhichPassOfWhichPlanIsRefused) {
@@ -315,7 +368,7 @@ TEST(PlanBuilder, PutsGridsOfIndirectDispatchesIntoABufferOfTheirOwn) {
   EXPECT_EQ(plan->scratch[0].last_step, 1u);
   EXPECT_EQ(plan->scratch[0].offset_bytes, 0u);
   EXPECT_EQ(plan->scratch[1].offset_bytes, 0u);
-  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, 4>{256 + 16, 16, 0, 0}));
+  EXPECT_EQ(plan->scratch_group_bytes, (std::array<std::uint64_t, scratch_group_count>{256 + 16, 16}));
   EXPECT_THAT(to_string(*plan), HasSubstr("grid from scratch.grid+0"));
 }
 
