@@ -3,8 +3,8 @@
 
 Results are joined on primitive, operator, type and items. Each side is represented by the lowest
 median among its correct results of one kind: "call" against "call", and "amortised" against the
-better of "amortised" and "graph". The step "cpu" of a ladder represents nobody. Exit status: 0, or 1 when any result was incorrect, or 2 when
-the reports cannot be compared.
+better of "amortised" and "graph". The steps "cpu" and "cpu_threads" of a ladder represent nobody.
+Exit status: 0, or 1 when any result was incorrect, or 2 when the reports cannot be compared.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import json
 import sys
 
 SCHEMA = "upsweep-bench-1"
-HOST_STEP = "cpu"
+HOST_STEPS = ("cpu", "cpu_threads")
 KIND_OF_METHOD = {"call": "call", "amortised": "amortised", "graph": "amortised"}
 RESULT_FIELDS = (
     "primitive", "operator", "type", "step", "items", "method",
@@ -68,7 +68,7 @@ def join_key(result):
 def group_results(report):
     groups = {}
     for result in report["results"]:
-        if result["step"] == HOST_STEP:
+        if result["step"] in HOST_STEPS:
             continue
         groups.setdefault(join_key(result), []).append(result)
     return groups

@@ -93,7 +93,8 @@ class JoinTest(unittest.TestCase):
         self.assertEqual(only_row(ours, report(result()))["ours by"], "call/b")
 
     def test_the_host_represents_nobody(self):
-        ours = report(result(median=2.0), result(median=0.1, step="cpu"))
+        ours = report(result(median=2.0), result(median=0.1, step="cpu"),
+                      result(median=0.1, step="cpu_threads"))
         self.assertEqual(only_row(ours, report(result()))["ours by"], "call/library")
 
     def test_types_and_sizes_stay_apart_and_sizes_ascend(self):

@@ -24,12 +24,16 @@ Status measure_steps(Session& session, const Ladder& ladder, std::uint64_t item_
     rows.back().bytes_moved = expected.bytes_moved;
     return rows.back();
   };
-  Measurement& cpu = begin("cpu", ladder.cpu_title());
-  try {
-    ladder.measure_cpu(cpu);
-  } catch (const std::bad_alloc&) {
-    cpu.not_timed = "no memory for the items on the host";
-  }
+  const auto measure_cpu = [&](const CpuStep& step) {
+    Measurement& row = begin(step.name, step.title);
+    try {
+      step.measure(row);
+    } catch (const std::bad_alloc&) {
+      row.not_timed = "no memory for the items on the host";
+    }
+  };
+  measure_cpu({"cpu", std::string(ladder.cpu_title()), [&](Measurement& row) { ladder.measure_cpu(row); }});
+  for (const CpuStep& step : ladder.more_cpu_steps()) measure_cpu(step);
   for (const LadderStep& step : ladder.steps(session)) {
     Measurement& row = begin(step.name, step.title);
     if (!fits) {

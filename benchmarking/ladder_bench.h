@@ -6,6 +6,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct LadderStep {
   std::function<Result<Work>(std::uint64_t)> make = {};
 };
 
+struct CpuStep {
+  std::string_view name;
+  std::string title;
+  std::function<void(Measurement&)> measure;
+};
+
 // The steps from the naive kernel to the library's, on the library's own inputs and with the same checks.
 class Ladder {
  public:
@@ -32,6 +39,8 @@ class Ladder {
   [[nodiscard]] virtual std::string_view cpu_title() const = 0;
   // The same work on the host: times and checks it. May throw std::bad_alloc.
   virtual void measure_cpu(Measurement& row) const = 0;
+  // Further steps on the host; their names begin with "cpu_".
+  [[nodiscard]] virtual std::vector<CpuStep> more_cpu_steps() const { return {}; }
   // All steps on the device, the library last.
   [[nodiscard]] virtual std::vector<LadderStep> steps(Session& session) const = 0;
 

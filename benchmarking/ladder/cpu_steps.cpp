@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarking/ladder/cpu_steps.h"
 
+#include <algorithm>
 #include <numeric>
+#include <thread>
+#include <vector>
 
 namespace upsweep::bench {
 
@@ -30,6 +33,32 @@ void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts
   for (const float item : items) {
     if (item >= 0.0f && item < 1.0f) ++counts[static_cast<std::size_t>(item * bin_count)];
   }
+}
+
+void cpu_sort(std::span<std::uint32_t> items) { std::ranges::sort(items); }
+
+void cpu_stable_sort(std::span<std::uint32_t> items, std::span<std::uint32_t> spare, unsigned thread_count) {
+  // A power of two, so that parts pair up.
+  std::size_t parts = 1;
+  while (parts < thread_count) parts *= 2;
+  const auto part = [&](std::span<std::uint32_t> all, std::size_t number, std::size_t of) {
+    const std::size_t begin = all.size() * number / of;
+    return all.subspan(begin, all.size() * (number + 1) / of - begin);
+  };
+  const auto on_threads = [](std::size_t count, auto work) {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work, i);
+  };
+  on_threads(parts, [&](std::size_t i) { std::ranges::stable_sort(part(items, i, parts)); });
+  std::span<std::uint32_t> from = items;
+  std::span<std::uint32_t> to = spare;
+  for (; parts > 1; parts /= 2) {
+    on_threads(parts / 2, [&](std::size_t i) {
+      std::ranges::merge(part(from, 2 * i, parts), part(from, 2 * i + 1, parts), part(to, i, parts / 2).begin());
+    });
+    std::swap(from, to);
+  }
+  if (from.data() != items.data()) std::ranges::copy(from, items.begin());
 }
 
 }  // namespace upsweep::bench

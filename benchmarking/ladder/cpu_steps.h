@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first steps of the ladders: the standard's loops on one thread, compiled with -O3 whatever the build type. f32 is
+// The first steps of the ladders: the standard's loops, compiled with -O3 whatever the build type. f32 is
 // added in double: a running sum in f32 stops growing at 2^24.
 #pragma once
 
@@ -17,5 +17,11 @@ void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums);
 
 // Adds to the counts of even bins of [0, 1); samples outside are left out.
 void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts);
+
+// std::sort.
+void cpu_sort(std::span<std::uint32_t> items);
+
+// std::stable_sort of as many parts as there are threads, merged two by two. `spare` has as many items.
+void cpu_stable_sort(std::span<std::uint32_t> items, std::span<std::uint32_t> spare, unsigned thread_count);
 
 }  // namespace upsweep::bench
