@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "upsweep/buffer_view.h"
 #include "upsweep/count.h"
@@ -20,6 +21,16 @@ namespace upsweep {
 class Context;
 class RecordTarget;
 
+/// One field of keys that are structs.
+struct KeyField {
+  std::uint32_t offset_bytes = 0;         ///< In the struct, a multiple of 4.
+  ElementType type = ElementType::u32();  ///< u32, i32, f32, u64 or i64.
+  bool is_f64 = false;                    ///< A field of type u64 holds the bits of an IEEE double.
+  bool descending = false;                ///< This field alone.
+
+  bool operator==(const KeyField&) const = default;
+};
+
 /// What to sort: sizes and types, no buffers, no device.
 ///
 /// Order of keys: integers by value; floats by value with -0 equal to +0 and every NaN greater than all numbers and
@@ -27,9 +38,14 @@ class RecordTarget;
 /// -0 or subnormal changes.
 struct SortShape {
   Count item_count = {};
-  ElementType key = ElementType::u32();  ///< u32, i32, f32, f16, u64 or i64. f16 needs no feature of the device.
-  bool key_is_f64 = false;               ///< Keys of type u64 are the bits of IEEE doubles, and ordered as such.
-  bool descending = false;
+  /// u32, i32, f32, f16, u64 or i64, none of which needs a feature of the device; any type with `key_fields`.
+  ElementType key = ElementType::u32();
+  /// The fields that order keys of a struct type: by the first one, equal ones by the second, and so on. Each is sorted
+  /// by as a key of its own, the last one first, and indices move instead of keys: for orders that no list of fields
+  /// gives there is record_merge_sort. Not in place, without segments, ranges of bits or f16 values.
+  std::vector<KeyField> key_fields = {};
+  bool key_is_f64 = false;  ///< Keys of type u64 are the bits of IEEE doubles, and ordered as such.
+  bool descending = false;  ///< All of it, whatever the fields say of themselves.
   /// Sort by the bits [begin_bit, end_bit) of the ordered key alone (bit 0 is the least; floats as sign-and-magnitude
   /// made unsigned); the other bits travel along. end_bit 0: all bits.
   std::uint32_t begin_bit = 0;

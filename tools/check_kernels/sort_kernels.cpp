@@ -130,6 +130,14 @@ void add_sort_kernels(KernelSink& sink) {
                                   c.shape.end_bit = 14;
                                 })},
                           choose_pairs, is_possible, use);
+  const ElementType triple = *ElementType::structure("Three", "struct Three { a: u32, b: u32, c: u32 }", 12, 12);
+  for (const bool is_on_device : {false, true}) {
+    SortShape shape{.item_count = {70000, is_on_device}, .key = triple};
+    shape.key_fields = {{}, {.offset_bytes = 4, .type = ElementType::u64(), .is_f64 = true}, {.offset_bytes = 8}};
+    shape.value = ElementType::u64();
+    sink.add(std::format("sort by fields{}", is_on_device ? ", count on the device" : ""),
+             plan_sort(shape, all_traits().front().traits));
+  }
   for_each_case<SortCase>({keys(), directions, rankings()}, choose_all, is_possible, use);
   for_each_case<SortCase>({payloads(), paths()}, choose_all, is_possible, use);
   // What the library takes by itself.

@@ -23,6 +23,7 @@ Result<const Plan*> find_plan(Context& context, const SortKey& key) {
   hash = hash_number(shape.begin_bit * 64ull + shape.end_bit, hash);
   hash = hash_number(key.tuning.items_per_thread, hash);
   if (shape.segment_count) hash = hash_number(shape.segment_count->max, hash);
+  hash = hash_number(shape.key_fields.size(), hash);
   if (shape.value) hash = hash_bytes(shape.value->name, hash);
   return cached_plan(context.impl(), hash, key, [&] { return plan_sort(shape, context.traits(), key.tuning); });
 }

@@ -337,6 +337,97 @@ TEST_P(SortGpu, OneCommandBufferHoldsManySorts) {
   expect_items(items_of<std::uint32_t>(third.read_and_check_guards()), sorted_a);
 }
 
+struct Name {
+  float weight;
+  std::uint32_t group;
+  std::uint32_t low;  // of a signed 64-bit number
+  std::uint32_t high;
+  std::uint32_t note;  // no field of the order
+  bool operator==(const Name&) const = default;
+};
+
+TEST_P(SortGpu, StructsAreSortedByTheirFieldsTheFirstOneFirst) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  Random random(seed);
+  const auto type =
+      ElementType::structure("Name", "struct Name { weight: f32, group: u32, low: u32, high: u32, note: u32 }", 20, 20);
+  ASSERT_TRUE(type.has_value());
+  const KeyField weight{.offset_bytes = 0, .type = ElementType::f32(), .descending = true};
+  const KeyField group{.offset_bytes = 4};
+  const KeyField number{.offset_bytes = 8, .type = ElementType::i64()};
+  const float weights[] = {0.0f, -0.0f, 1.5f, -2.0f, std::numeric_limits<float>::quiet_NaN()};
+  for (const std::uint32_t count : {1u, 2u, 300u, affordable(3000)}) {
+    std::vector<Name> names;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random.next() % end); };
+      names.push_back({weights[below(5)], below(3), below(2), below(2) == 0 ? ~0u : below(3), i});
+    }
+    for (const auto& fields : {std::vector{group}, {group, weight}, {weight, number, group}}) {
+      if (fields.size() == 1 && count > 300) continue;
+      SortShape shape{.item_count = Count::on_host(count), .key = *type, .key_fields = fields};
+      shape.descending = count == 300;
+      shape.write_indices = fields.size() != 2;
+      shape.write_keys = fields.size() != 3;
+      shape.value = ElementType::u64();
+      if (count > 300) shape.item_count.read_on_device = true;
+      const std::uint32_t used = count > 300 ? count - 7 : count;
+      SCOPED_TRACE(std::format("{} items by {} fields", count, fields.size()));
+      std::vector<std::uint32_t> order(used);
+      std::iota(order.begin(), order.end(), 0u);
+      // -1, 0 or 1, by one field.
+      const auto compare = [&](const Name& a, const Name& b, const KeyField& field) {
+        const auto sign = [&](const auto& x, const auto& y) {
+          return int{comes_before(y, x)} - int{comes_before(x, y)};
+        };
+        int result = sign(a.group, b.group);
+        if (field == weight) result = sign(a.weight, b.weight);
+        if (field == number) {
+          const auto whole = [](const Name& n) {
+            return static_cast<std::int64_t>(std::uint64_t{n.high} << 32 | n.low);
+          };
+          result = sign(whole(a), whole(b));
+        }
+        return field.descending != shape.descending ? -result : result;
+      };
+      std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+        for (const KeyField& field : fields) {
+          const int result = compare(names[a], names[b], field);
+          if (result != 0) return result < 0;
+        }
+        return false;
+      });
+      const auto values = random_items<std::uint64_t>(count, seed + count);
+      const GuardedBuffer keys(context(), bytes_of(names), item_offset<Name>(3));
+      const GuardedBuffer value_buffer(context(), bytes_of(values), 8);
+      const GuardedBuffer sorted_keys(context(), bytes_of(unwritten<Name>(count)), item_offset<Name>(1));
+      const GuardedBuffer sorted_values(context(), bytes_of(unwritten<std::uint64_t>(count)), 24);
+      const GuardedBuffer indices(context(), bytes_of(unwritten<std::uint32_t>(count)), 4);
+      const GuardedBuffer item_count(context(), bytes_of(std::vector{used}), 12);
+      SortBuffers buffers{.keys = keys.view(), .values = value_buffer.view(), .sorted_values = sorted_values.view()};
+      if (shape.write_keys) buffers.sorted_keys = sorted_keys.view();
+      if (shape.write_indices) buffers.indices = indices.view();
+      if (shape.item_count.read_on_device) buffers.item_count = item_count.view();
+      const auto chosen = count == 300 ? std::optional<SortTuning>() : tuning(one_path());
+      run([&](WGPUCommandEncoder encoder) { return record_sort(context(), encoder, shape, buffers, chosen); });
+      const auto wanted = [&]<typename T>(const std::vector<T>& items, bool is_written) {
+        std::vector<T> result = unwritten<T>(items.size());
+        if (is_written) std::ranges::copy(gathered(items, order), result.begin());
+        return result;
+      };
+      // Bit by bit: NaN is not equal to itself.
+      const auto words_of = [](const std::vector<Name>& items) { return items_of<std::uint32_t>(bytes_of(items)); };
+      expect_items(items_of<std::uint32_t>(sorted_keys.read_and_check_guards()),
+                   words_of(wanted(names, shape.write_keys)));
+      expect_items(items_of<std::uint64_t>(sorted_values.read_and_check_guards()), wanted(values, true));
+      std::vector<std::uint32_t> numbers(count);
+      std::iota(numbers.begin(), numbers.end(), 0u);
+      expect_items(items_of<std::uint32_t>(indices.read_and_check_guards()), wanted(numbers, shape.write_indices));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // Tiles that never publish: those behind them count what is missing, and the sort ends, right.
 TEST_P(SortGpu, StalledTilesAreCountedByOthers) {
   const std::uint64_t seed = test_seed();

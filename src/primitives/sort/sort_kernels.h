@@ -73,6 +73,7 @@ SortKernel sort_short_kernel(const SortLayout& layout, bool in_place);
 SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place);
 SortKernel sort_segment_spine_kernel(const SortLayout& layout);
 SortKernel sort_missing_kernel(const SortLayout& layout);
+SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, const KeyField& field, bool has_order);
 SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words);
 
 }  // namespace upsweep

@@ -750,6 +750,14 @@ SortKernel sort_widen_kernel(const SortLayout& layout) { return start_item_kerne
 SortKernel sort_missing_kernel(const SortLayout& layout) { return start_item_kernel("sort_missing", layout).build(); }
 SortKernel sort_narrow_kernel(const SortLayout& layout) { return start_item_kernel("sort_narrow", layout).build(); }
 
+SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, const KeyField& field, bool has_order) {
+  KernelBuilder builder = start_item_kernel("sort_field", layout);
+  builder.constant("KEY_WORDS", key_words).constant("FIELD_WORD", field.offset_bytes / 4);
+  builder.constant("FIELD_WORDS", field.type.stride_bytes / 4);
+  builder.part(has_order ? "sort_field_order.indices.wgsl" : "sort_field_order.none.wgsl");
+  return std::move(builder).build();
+}
+
 SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words) {
   return std::move(start_item_kernel("sort_gather", layout).constant("VALUE_WORDS", value_words)).build();
 }

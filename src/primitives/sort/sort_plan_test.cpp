@@ -147,6 +147,30 @@ TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
   EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "missing clear lists window gather");
 }
 
+SortShape fields_of(std::uint64_t count, std::vector<KeyField> fields) {
+  SortShape shape = keys_of(count, Tally<3>::type());
+  shape.key_fields = std::move(fields);
+  return shape;
+}
+
+TEST(SortPlan, FieldsOfStructsAreSortedByFromTheLastToTheFirst) {
+  const Plan plan =
+      planned(fields_of(1 << 20, {{.offset_bytes = 4, .type = ElementType::f32()}, {.offset_bytes = 0}}), gpu_traits());
+  const std::string passes = " clear histogram pass pass pass pass";
+  EXPECT_EQ(roles_of(plan), "field" + passes + " field" + passes + " gather");
+  EXPECT_EQ(roles_of(planned(fields_of(100, {{}, {.offset_bytes = 8}}))), "field one field one gather");
+  // Any number of passes finds groups of scratch that it may read and write.
+  for (const std::uint32_t bits : {3u, 4u, 5u, 6u, 7u, 8u}) {
+    for (const std::uint64_t items : {100u, 5000u}) {
+      SortShape shape = fields_of(items, {{}, {.offset_bytes = 4, .type = ElementType::u64()}, {.offset_bytes = 8}});
+      shape.value = ElementType::u32();
+      shape.write_indices = bits % 2 == 0;
+      expect_limits(planned(shape, gpu_traits().with_default_limits(), SortTuning{.digit_bits = bits}),
+                    gpu_traits().with_default_limits());
+    }
+  }
+}
+
 // In place a single pass would read what it writes.
 TEST(SortPlan, OneDigitInPlaceTakesTwoPasses) {
   SortShape shape = keys_of(1 << 20);
@@ -244,6 +268,21 @@ TEST(SortRefusal, NamesTheValueAndTheLimit) {
   shape.value = Tally<3>::type();
   shape.in_place = true;
   EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("give another output"));
+  EXPECT_THAT(refusal(fields_of(100, {{.offset_bytes = 12}}), ErrorKind::invalid_request),
+              HasSubstr("4 bytes at offset 12 does not lie in whole words of a key of 12 bytes"));
+  EXPECT_THAT(refusal(fields_of(100, {{.offset_bytes = 2}}), ErrorKind::invalid_request), HasSubstr("offset 2"));
+  EXPECT_THAT(refusal(fields_of(100, {{.type = ElementType::f16()}}), ErrorKind::unsupported),
+              HasSubstr("A field of type f16"));
+  EXPECT_THAT(refusal(fields_of(100, {{.is_f64 = true}}), ErrorKind::invalid_request), HasSubstr("not u32"));
+  shape = fields_of(100, {{}});
+  shape.in_place = true;
+  EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("in place"));
+  shape = fields_of(100, {{}});
+  shape.end_bit = 8;
+  EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("range of bits"));
+  shape = fields_of(100, {{}});
+  shape.segment_count = Count::on_host(3);
+  EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("in segments"));
   shape = keys_of(100);
   shape.longest_segment = 7;
   EXPECT_THAT(refusal(shape, ErrorKind::invalid_request), HasSubstr("no longest one (7 items)"));

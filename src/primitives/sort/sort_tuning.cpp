@@ -30,7 +30,9 @@ SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits
   SortTuning tuning;
   tuning.workgroup_size = std::min(tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size));
   const std::uint64_t count = shape.item_count.max;
-  const bool has_payload = shape.value.has_value() || shape.write_indices;
+  const bool has_payload = shape.value.has_value() || shape.write_indices || !shape.key_fields.empty();
+  const bool is_wide =
+      shape.key.is_64_bit() || std::ranges::any_of(shape.key_fields, &ElementType::is_64_bit, &KeyField::type);
   // A row of counters a subgroup: with narrow subgroups they would not fit.
   tuning.use_subgroups = traits.subgroup_min_size >= 16 || traits.emulated_subgroup_size != 0;
   if (traits.is_cpu) {
@@ -38,7 +40,7 @@ SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits
     // llvmpipe at 2^18 keys 23 ms with 64 x 16, 35 with 256 x 13; SwiftShader takes 32 s for 64 x 8 keys of 64 bits).
     tuning.workgroup_size = 64;
     tuning.digit_bits = 6;
-    tuning.items_per_thread = shape.key.is_64_bit() ? 4 : 8;
+    tuning.items_per_thread = is_wide ? 4 : 8;
     tuning.max_workgroups = 64;
     tuning.one_workgroup_items = tuning.workgroup_size * tuning.items_per_thread;
   }
