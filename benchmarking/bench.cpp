@@ -46,6 +46,8 @@ constexpr std::array families{
     Family{"select", select_benches, nullptr},         Family{"unique", unique_benches, nullptr},
     Family{"run_length", run_length_benches, nullptr}, Family{"reduce_by_key", reduce_by_key_benches, nullptr},
     Family{"sort", sort_benches, sort_ladders},        Family{"histogram", histogram_benches, histogram_ladders},
+    Family{"merge_sort", merge_sort_benches, nullptr}, Family{"search", search_benches, nullptr},
+    Family{"top_k", top_k_benches, nullptr},
 };
 
 struct Chosen {

@@ -26,6 +26,9 @@ Result<LibraryBenches> unique_benches(const BenchRequest& request);
 Result<LibraryBenches> run_length_benches(const BenchRequest& request);
 Result<LibraryBenches> reduce_by_key_benches(const BenchRequest& request);
 Result<LibraryBenches> sort_benches(const BenchRequest& request);
+Result<LibraryBenches> merge_sort_benches(const BenchRequest& request);
+Result<LibraryBenches> search_benches(const BenchRequest& request);
+Result<LibraryBenches> top_k_benches(const BenchRequest& request);
 Result<LibraryBenches> histogram_benches(const BenchRequest& request);
 
 Result<Ladders> reduce_ladders(const BenchRequest& request);

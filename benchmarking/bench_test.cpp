@@ -166,6 +166,30 @@ TEST_P(BenchGpu, SortsAreChecked) {
   EXPECT_THAT(table(), HasSubstr("sort pairs  u64    3000"));
 }
 
+TEST_P(BenchGpu, TopKIsChecked) {
+  const Status ok = run_with({.names = {"top_k"}, .items = {3000}, .types = {"u32", "f32"}, .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("top_k k_16"));
+  EXPECT_THAT(table(), HasSubstr("top_k median"));
+}
+
+TEST_P(BenchGpu, TopKOfEqualKeysInInputOrderIsChecked) {
+  const Status ok =
+      run_with({.names = {"top_k"}, .items = {5000}, .operation = "k_100_unsorted_constant", .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("top_k k_100_unsorted_constant"));
+}
+
+TEST_P(BenchGpu, MergeSortsAndSearchesAreChecked) {
+  const Status ok = run_with({.names = {"merge_sort"}, .items = {3000}, .types = {"u32", "f32", "u64"}, .samples = 1});
+  EXPECT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("merge_sort keys   u32    3000"));
+  EXPECT_THAT(table(), HasSubstr("merge_sort pairs  u64    3000"));
+  const Status searched = run_with({.names = {"search"}, .items = {3000}, .samples = 1});
+  EXPECT_TRUE(searched.has_value()) << searched.error().message;
+  EXPECT_THAT(table(), HasSubstr("search sorted_queries  u32    3000"));
+}
+
 TEST_P(BenchGpu, TheLadderOfSortRunsAllItsSteps) {
   const Status ok = run_with({.names = {"sort"}, .ladder = true, .items = {5000}, .samples = 1});
   EXPECT_TRUE(ok.has_value()) << ok.error().message;
@@ -181,6 +205,7 @@ TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
   };
   EXPECT_TRUE(refused({.names = {"sorting"}}));
   EXPECT_TRUE(refused({.names = {"sort"}, .operation = "sum"}));
+  EXPECT_TRUE(refused({.names = {"top_k"}, .operation = "k_0"}));
   EXPECT_TRUE(refused({.names = {"sort"}, .ladder = true, .operation = "pairs"}));
   EXPECT_TRUE(refused({.names = {"reduce"}, .types = {"u64"}}));
   EXPECT_TRUE(refused({.names = {"scan"}, .types = {"i32"}}));

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstring>
 #include <format>
+#include <thread>
 
 #include "benchmarking/bench_families.h"
+#include "benchmarking/ladder/cpu_steps.h"
 #include "benchmarking/tuning.h"
 
 namespace upsweep::bench {
@@ -207,16 +209,15 @@ class SortLadder : public Ladder {
   [[nodiscard]] std::string_view cpu_title() const override { return "CPU, std::sort on one thread"; }
 
   void measure_cpu(Measurement& row) const override {
-    const Scalar scalar = *bench_->type().scalar;
-    std::vector<std::uint32_t> words(row.item_count);
-    for (std::uint64_t i = 0; i < words.size(); ++i) words[i] = input_bits(static_cast<std::uint32_t>(i), scalar);
-    std::vector<std::uint32_t> sorted;
-    // The copy that each run begins with is a small part of it.
-    row.call = time_on_host([&] {
-      sorted = words;
-      std::ranges::sort(sorted);
-    });
-    row.correct = std::ranges::is_sorted(sorted) && sorted.size() == words.size();
+    measure_on_host(row, [](std::vector<std::uint32_t>& items) { cpu_sort(items); });
+  }
+
+  [[nodiscard]] std::vector<CpuStep> more_cpu_steps() const override {
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    return {{"cpu_threads", std::format("CPU, std::stable_sort on {} threads", threads), [this, threads](auto& row) {
+               std::vector<std::uint32_t> spare(row.item_count);
+               measure_on_host(row, [&](std::vector<std::uint32_t>& items) { cpu_stable_sort(items, spare, threads); });
+             }}};
   }
 
   [[nodiscard]] std::vector<LadderStep> steps(Session& session) const override {
@@ -256,6 +257,26 @@ class SortLadder : public Ladder {
   }
 
  private:
+  template <typename Sort>
+  void measure_on_host(Measurement& row, Sort sort) const {
+    const Scalar scalar = *bench_->type().scalar;
+    std::vector<std::uint32_t> words(row.item_count);
+    std::uint64_t wanted = 0;
+    for (std::uint64_t i = 0; i < words.size(); ++i) {
+      words[i] = input_bits(static_cast<std::uint32_t>(i), scalar);
+      wanted += mixed(words[i]);
+    }
+    std::vector<std::uint32_t> sorted;
+    // The copy that each run begins with is a small part of it.
+    row.call = time_on_host([&] {
+      sorted = words;
+      sort(sorted);
+    });
+    std::uint64_t sum = 0;
+    for (const std::uint32_t word : sorted) sum += mixed(word);
+    row.correct = std::ranges::is_sorted(sorted) && sorted.size() == words.size() && sum == wanted;
+  }
+
   SortBench* bench_;
 };
 

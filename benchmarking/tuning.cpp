@@ -52,6 +52,28 @@ constexpr std::array<Knob<SortTuning>, 11> sort_knobs{{
     {"one_workgroup_items", &SortTuning::one_workgroup_items},
 }};
 
+constexpr std::array<Knob<MergeSortTuning>, 5> merge_sort_knobs{{
+    {"sort_workgroup_size", &MergeSortTuning::sort_workgroup_size},
+    {"sort_items_per_thread", &MergeSortTuning::sort_items_per_thread},
+    {"merge_workgroup_size", &MergeSortTuning::merge_workgroup_size},
+    {"merge_items_per_thread", &MergeSortTuning::merge_items_per_thread},
+    {"split_pass_items", &MergeSortTuning::split_pass_items},
+}};
+constexpr std::array<Knob<TopKTuning>, 7> top_k_knobs{{
+    {"workgroup_size", &TopKTuning::workgroup_size},
+    {"items_per_thread", &TopKTuning::items_per_thread},
+    {"digit_bits", &TopKTuning::digit_bits},
+    {"max_workgroups", &TopKTuning::max_workgroups},
+    {"candidate_items", &TopKTuning::candidate_items},
+    {"candidate_share", &TopKTuning::candidate_share},
+    {"sort_all_items", &TopKTuning::sort_all_items},
+}};
+constexpr std::array<Knob<SearchTuning>, 3> search_knobs{{
+    {"workgroup_size", &SearchTuning::workgroup_size},
+    {"queries_per_thread", &SearchTuning::queries_per_thread},
+    {"sample_bytes", &SearchTuning::sample_bytes},
+}};
+
 constexpr std::array<Knob<HistogramTuning>, 10> histogram_knobs{{
     {"workgroup_size", &HistogramTuning::workgroup_size},
     {"units_per_thread", &HistogramTuning::units_per_thread},
@@ -113,13 +135,34 @@ Status turn(Tuning& tuning, std::span<const Knob<Tuning>> knobs, const Change& c
 
 }  // namespace
 
-Status change_tuning(ReduceTuning& tuning, const std::vector<std::string>& changes) {
+namespace {
+
+template <typename Tuning>
+Status change_knobs(Tuning& tuning, const std::vector<std::string>& changes, std::span<const Knob<Tuning>> knobs) {
   for (const std::string& text : changes) {
     const auto change = read_change(text);
     if (!change) return std::unexpected(change.error());
-    if (const Status ok = turn<ReduceTuning>(tuning, reduce_knobs, *change, ""); !ok) return ok;
+    if (const Status ok = turn<Tuning>(tuning, knobs, *change, ""); !ok) return ok;
   }
   return {};
+}
+
+}  // namespace
+
+Status change_tuning(ReduceTuning& tuning, const std::vector<std::string>& changes) {
+  return change_knobs<ReduceTuning>(tuning, changes, reduce_knobs);
+}
+
+Status change_tuning(MergeSortTuning& tuning, const std::vector<std::string>& changes) {
+  return change_knobs<MergeSortTuning>(tuning, changes, merge_sort_knobs);
+}
+
+Status change_tuning(TopKTuning& tuning, const std::vector<std::string>& changes) {
+  return change_knobs<TopKTuning>(tuning, changes, top_k_knobs);
+}
+
+Status change_tuning(SearchTuning& tuning, const std::vector<std::string>& changes) {
+  return change_knobs<SearchTuning>(tuning, changes, search_knobs);
 }
 
 namespace {

@@ -2,20 +2,27 @@
 // A thin front for programs that have arrays, not buffers: upload, run, read back. Every call waits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "upsweep/context.h"
 #include "upsweep/histogram.h"
+#include "upsweep/is_sorted.h"
+#include "upsweep/merge.h"
+#include "upsweep/merge_sort.h"
 #include "upsweep/reduce.h"
 #include "upsweep/runs.h"
 #include "upsweep/scan.h"
+#include "upsweep/search.h"
 #include "upsweep/select.h"
 #include "upsweep/sort.h"
+#include "upsweep/top_k.h"
 
 namespace upsweep::host {
 
@@ -229,9 +236,15 @@ struct SortedBytes {
   std::vector<std::byte> values;
   std::vector<std::uint32_t> indices;
 };
-/// Runs a sort, in place or not. `values` are empty unless the shape has some.
+/// Runs a sort, in place or not. `values` are empty unless the shape has some. With segments, segment s is
+/// [offsets[s], offsets[s + 1]): one offset more than segments; what no segment holds is zero, or as it was in place.
 [[nodiscard]] Result<SortedBytes> sort_bytes(Context& context, const SortShape& shape, std::span<const std::byte> keys,
-                                             std::span<const std::byte> values = {});
+                                             std::span<const std::byte> values = {},
+                                             std::span<const std::uint32_t> offsets = {});
+
+/// Whether offsets of segments ascend and none is greater than the number of items; an error names the first that does
+/// not.
+[[nodiscard]] Status check_offsets(std::span<const std::uint32_t> offsets, std::uint64_t item_count);
 
 /// An element type for values that a sort only moves: of 2 bytes, or of a multiple of 4. Other sizes are an error.
 [[nodiscard]] Result<ElementType> moved_type(std::size_t size_bytes);
@@ -270,6 +283,24 @@ template <SortKey K>
   return items_of<K>(sorted->keys);
 }
 
+/// Each segment [offsets[s], offsets[s + 1]) in order on its own, as sort(). Items in front of the first segment and
+/// behind the last one stay. Offsets ascend, and none is greater than the number of items; at least one.
+template <SortKey K>
+[[nodiscard]] Result<std::vector<K>> sort_segments(Context& context, std::span<const K> items,
+                                                   std::span<const std::uint32_t> offsets,
+                                                   Order order = Order::ascending) {
+  if (const Status ok = check_offsets(offsets, items.size()); !ok) return std::unexpected(ok.error());
+  SortShape shape = sort_shape<K>(items.size(), order);
+  shape.in_place = true;
+  shape.segment_count = Count::on_host(offsets.size() - 1);
+  for (std::size_t s = 1; s < offsets.size(); ++s) {
+    shape.longest_segment = std::max<std::uint64_t>(shape.longest_segment, offsets[s] - offsets[s - 1]);
+  }
+  const auto sorted = sort_bytes(context, shape, std::as_bytes(items), {}, offsets);
+  if (!sorted) return std::unexpected(sorted.error());
+  return items_of<K>(sorted->keys);
+}
+
 template <SortKey K, Movable V>
 struct SortedPairs {
   std::vector<K> keys;
@@ -302,6 +333,151 @@ template <SortKey K>
   auto sorted = sort_bytes(context, shape, std::as_bytes(items));
   if (!sorted) return std::unexpected(sorted.error());
   return std::move(sorted->indices);
+}
+
+/// Where queries belong in sorted items (record_search), one position a query.
+[[nodiscard]] Result<std::vector<std::uint32_t>> search_bytes(Context& context, const SearchShape& shape,
+                                                              std::span<const std::byte> items,
+                                                              std::span<const std::byte> queries);
+
+/// The element type of numbers that have a natural order; doubles are compared as such.
+template <SortKey K>
+[[nodiscard]] ElementType ordered_type(KeyOrder& order) {
+  if constexpr (std::is_same_v<K, double>) {
+    order.is_f64 = true;
+    return ElementType::u64();
+  } else {
+    return element_of<K>();
+  }
+}
+
+/// For each query the number of items that come before it: the first place where it could be inserted. The items are
+/// sorted by `order`, one of the natural ones (NaN is the greatest, -0 equals +0); for structs use search_bytes().
+template <SortKey K>
+[[nodiscard]] Result<std::vector<std::uint32_t>> lower_bound(Context& context, std::span<const K> items,
+                                                             std::span<const K> queries, KeyOrder order = {},
+                                                             SearchBound bound = SearchBound::lower) {
+  SearchShape shape{.item_count = Count::on_host(items.size()), .query_count = Count::on_host(queries.size())};
+  shape.item = ordered_type<K>(order);
+  shape.order = std::move(order);
+  shape.bound = bound;
+  return search_bytes(context, shape, std::as_bytes(items), std::as_bytes(queries));
+}
+/// The same, behind the items that are equal to the query: the last place where it could be inserted.
+template <SortKey K>
+[[nodiscard]] Result<std::vector<std::uint32_t>> upper_bound(Context& context, std::span<const K> items,
+                                                             std::span<const K> queries, KeyOrder order = {}) {
+  return lower_bound<K>(context, items, queries, std::move(order), SearchBound::upper);
+}
+
+/// Runs record_is_sorted: whether the items are sorted. The shape's results are chosen by the call.
+[[nodiscard]] Result<bool> is_sorted_bytes(Context& context, const IsSortedShape& shape,
+                                           std::span<const std::byte> items);
+/// Whether numbers are sorted by one of the natural orders.
+template <SortKey K>
+[[nodiscard]] Result<bool> is_sorted(Context& context, std::span<const K> items, KeyOrder order = {}) {
+  IsSortedShape shape{.item_count = Count::on_host(items.size())};
+  shape.input = ordered_type<K>(order);
+  shape.order = std::move(order);
+  return is_sorted_bytes(context, shape, std::as_bytes(items));
+}
+
+/// What a merge gives; values are empty where the shape has none.
+struct MergedBytes {
+  std::vector<std::byte> keys;
+  std::vector<std::byte> values;
+};
+/// Merges two sorted ranges (record_merge). Values are empty unless the shape has some.
+[[nodiscard]] Result<MergedBytes> merge_bytes(Context& context, const MergeShape& shape,
+                                              std::span<const std::byte> left_keys,
+                                              std::span<const std::byte> right_keys,
+                                              std::span<const std::byte> left_values = {},
+                                              std::span<const std::byte> right_values = {});
+/// Two ranges of numbers, each sorted by the order, as one: std::merge. Of equal ones those on the left come first.
+template <SortKey K>
+[[nodiscard]] Result<std::vector<K>> merge(Context& context, std::span<const K> left, std::span<const K> right,
+                                           KeyOrder order = {}) {
+  MergeShape shape{.left_count = Count::on_host(left.size()), .right_count = Count::on_host(right.size())};
+  shape.key = ordered_type<K>(order);
+  shape.order = std::move(order);
+  const auto merged = merge_bytes(context, shape, std::as_bytes(left), std::as_bytes(right));
+  if (!merged) return std::unexpected(merged.error());
+  return items_of<K>(merged->keys);
+}
+
+/// Runs a merge sort (record_merge_sort). `values` are empty unless the shape has some.
+[[nodiscard]] Result<SortedBytes> merge_sort_bytes(Context& context, const MergeSortShape& shape,
+                                                   std::span<const std::byte> keys,
+                                                   std::span<const std::byte> values = {});
+/// Items of any type by an order given as WGSL text (or a natural one), as std::stable_sort: `type` says what a T is in
+/// WGSL, and T is laid out as WGSL lays it out.
+template <typename T>
+  requires std::is_trivially_copyable_v<T>
+[[nodiscard]] Result<std::vector<T>> merge_sort(Context& context, std::span<const T> items, const ElementType& type,
+                                                const KeyOrder& order) {
+  const MergeSortShape shape{.item_count = Count::on_host(items.size()), .key = type, .order = order};
+  const auto sorted = merge_sort_bytes(context, shape, std::as_bytes(items));
+  if (!sorted) return std::unexpected(sorted.error());
+  return items_of<T>(sorted->keys);
+}
+
+/// What a top-k gives; empty where the shape does not write it.
+struct TopKBytes {
+  std::vector<std::byte> keys;
+  std::vector<std::byte> values;
+  std::vector<std::uint32_t> indices;
+  std::vector<std::byte> threshold;  ///< One key; of f16 a word.
+};
+/// Runs a top-k. `values` are empty unless the shape has some. Counts must be known on the host; a count is not written
+/// here.
+[[nodiscard]] Result<TopKBytes> top_k_bytes(Context& context, const TopKShape& shape, std::span<const std::byte> keys,
+                                            std::span<const std::byte> values = {});
+
+/// A top-k of so many C++ numbers.
+template <SortKey K>
+[[nodiscard]] TopKShape top_k_shape(std::size_t count, std::size_t k, bool largest) {
+  SortShape sort = sort_shape<K>(count, largest ? Order::descending : Order::ascending);
+  return {.item_count = sort.item_count,
+          .k = Count::on_host(k),
+          .key = std::move(sort.key),
+          .key_is_f64 = sort.key_is_f64,
+          .largest = largest};
+}
+
+template <SortKey K>
+struct TopK {
+  std::vector<K> items;                ///< The largest first, or the smallest, with their bits.
+  std::vector<std::uint32_t> indices;  ///< Where they are in the input.
+};
+/// The k largest items, or the smallest; all of them if there are fewer. As the first k of a stable sort: NaN is the
+/// greatest, -0 equals +0, of equal items the first ones win.
+template <SortKey K>
+[[nodiscard]] Result<TopK<K>> top_k(Context& context, std::span<const K> items, std::size_t k, bool largest = true) {
+  TopKShape shape = top_k_shape<K>(items.size(), k, largest);
+  shape.write_indices = true;
+  auto top = top_k_bytes(context, shape, std::as_bytes(items));
+  if (!top) return std::unexpected(top.error());
+  auto found = items_of<K>(top->keys);
+  if (!found) return std::unexpected(found.error());
+  return TopK<K>{std::move(*found), std::move(top->indices)};
+}
+
+/// The item that a sort would put at `position` (from 0), as std::nth_element finds it; -0 is given as +0, NaN as the
+/// quiet one. An error if there is no such position.
+template <SortKey K>
+[[nodiscard]] Result<K> nth_element(Context& context, std::span<const K> items, std::size_t position) {
+  if (position >= items.size()) {
+    return fail(ErrorKind::invalid_request, "nth_element: position " + std::to_string(position) + " is none of the " +
+                                                std::to_string(items.size()) + " items.");
+  }
+  TopKShape shape = top_k_shape<K>(items.size(), position + 1, false);
+  shape.write_keys = false;
+  shape.write_threshold = true;
+  const auto top = top_k_bytes(context, shape, std::as_bytes(items));
+  if (!top) return std::unexpected(top.error());
+  const auto found = items_of<K>(top->threshold);
+  if (!found) return std::unexpected(found.error());
+  return found->at(0);
 }
 
 }  // namespace upsweep::host

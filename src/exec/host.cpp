@@ -104,6 +104,23 @@ Result<KeptBytes> read_kept(HostRun& run, const ElementType& type) {
   return KeptBytes{std::move(*items), std::move(*indices), *count};
 }
 
+Status check_values(std::span<const std::byte> bytes, std::uint64_t item_count, std::uint64_t value_bytes) {
+  if (bytes.size() == item_count * value_bytes) return {};
+  return fail(ErrorKind::invalid_request,
+              std::format("{} bytes are not {} values of {} bytes.", bytes.size(), item_count, value_bytes));
+}
+
+// What a sort gives.
+Result<SortedBytes> read_sorted(HostRun& run, std::uint32_t items) {
+  auto keys = run.read("sorted_keys");
+  if (!keys) return std::unexpected(keys.error());
+  auto values = run.read("sorted_values");
+  if (!values) return std::unexpected(values.error());
+  auto indices = run.read_words("indices", items);
+  if (!indices) return std::unexpected(indices.error());
+  return SortedBytes{std::move(*keys), std::move(*values), std::move(*indices)};
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> reduce_bytes(Context& context, const ReduceShape& shape,
@@ -263,29 +280,155 @@ Result<ElementType> moved_type(std::size_t size_bytes) {
                                 bytes);
 }
 
+Status check_offsets(std::span<const std::uint32_t> offsets, std::uint64_t item_count) {
+  if (offsets.empty()) return fail(ErrorKind::invalid_request, "Segments have one offset more than there are of them.");
+  for (std::size_t s = 0; s < offsets.size(); ++s) {
+    if (s > 0 && offsets[s] < offsets[s - 1]) {
+      return fail(ErrorKind::invalid_request,
+                  std::format("Offset {} of the segments is {}, less than the one before ({}).", s, offsets[s],
+                              offsets[s - 1]));
+    }
+    if (offsets[s] > item_count) {
+      return fail(ErrorKind::invalid_request,
+                  std::format("Offset {} of the segments is {}, behind the {} items.", s, offsets[s], item_count));
+    }
+  }
+  return {};
+}
+
 Result<SortedBytes> sort_bytes(Context& context, const SortShape& shape, std::span<const std::byte> keys,
-                               std::span<const std::byte> values) {
+                               std::span<const std::byte> values, std::span<const std::uint32_t> offsets) {
   const std::uint64_t items = shape.item_count.max;
   if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(keys, items, shape.key); !ok) return std::unexpected(ok.error());
+  const std::uint64_t value_bytes = shape.value ? shape.value->stride_bytes : 0;
+  if (const Status ok = check_values(values, items, value_bytes); !ok) return std::unexpected(ok.error());
+  const std::uint64_t offset_count = shape.segment_count ? shape.segment_count->max + 1 : 0;
+  if (shape.segment_count) {
+    if (const Status ok = check_count(*shape.segment_count); !ok) return std::unexpected(ok.error());
+  }
+  if (offsets.size() != offset_count) {
+    return fail(ErrorKind::invalid_request,
+                std::format("{} offsets of segments where the sort needs {}.", offsets.size(), offset_count));
+  }
+  if (offset_count != 0) {
+    if (const Status ok = check_offsets(offsets, items); !ok) return std::unexpected(ok.error());
+  }
+  const auto plan = plan_sort(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  if (plan->dispatches.empty() && shape.in_place) {
+    // No segments: all stays.
+    return SortedBytes{{keys.begin(), keys.end()}, {values.begin(), values.end()}, {}};
+  }
+  const auto begins = offset_count == 0 ? offsets : offsets.first(offsets.size() - 1);
+  const auto ends = offset_count == 0 ? offsets : offsets.subspan(1);
+  auto run = HostRun::start(context, *plan,
+                            {{shape.in_place ? "sorted_keys" : "keys", keys},
+                             {shape.in_place ? "sorted_values" : "values", values},
+                             {"segment_begins", std::as_bytes(begins)},
+                             {"segment_ends", std::as_bytes(ends)}});
+  if (!run) return std::unexpected(run.error());
+  return read_sorted(*run, static_cast<std::uint32_t>(items));
+}
+
+Result<std::vector<std::uint32_t>> search_bytes(Context& context, const SearchShape& shape,
+                                                std::span<const std::byte> items, std::span<const std::byte> queries) {
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_count(shape.query_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(items, shape.item_count.max, shape.item); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(queries, shape.query_count.max, shape.item); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_search(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"items", items}, {"queries", queries}});
+  if (!run) return std::unexpected(run.error());
+  return run->read_words("positions", static_cast<std::uint32_t>(shape.query_count.max));
+}
+
+Result<bool> is_sorted_bytes(Context& context, const IsSortedShape& shape, std::span<const std::byte> items) {
+  IsSortedShape asked = shape;
+  asked.write_result = true;
+  asked.write_leading_count = false;
+  if (const Status ok = check_count(asked.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(items, asked.item_count.max, asked.input); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_is_sorted(asked, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"input", items}});
+  if (!run) return std::unexpected(run.error());
+  const auto words = run->read_words("result", 1);
+  if (!words) return std::unexpected(words.error());
+  return words->at(0) == 1;
+}
+
+Result<MergedBytes> merge_bytes(Context& context, const MergeShape& shape, std::span<const std::byte> left_keys,
+                                std::span<const std::byte> right_keys, std::span<const std::byte> left_values,
+                                std::span<const std::byte> right_values) {
+  struct Side {
+    const Count& count;
+    std::span<const std::byte> keys;
+    std::span<const std::byte> values;
+  };
+  const std::uint64_t value_bytes = shape.value ? shape.value->stride_bytes : 0;
+  for (const Side& side :
+       {Side{shape.left_count, left_keys, left_values}, Side{shape.right_count, right_keys, right_values}}) {
+    if (const Status ok = check_count(side.count); !ok) return std::unexpected(ok.error());
+    if (const Status ok = check_size(side.keys, side.count.max, shape.key); !ok) return std::unexpected(ok.error());
+    if (const Status ok = check_values(side.values, side.count.max, value_bytes); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  const auto plan = plan_merge(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan,
+                            {{"left_keys", left_keys},
+                             {"right_keys", right_keys},
+                             {"left_values", left_values},
+                             {"right_values", right_values}});
+  if (!run) return std::unexpected(run.error());
+  auto keys = run->read("merged_keys");
+  if (!keys) return std::unexpected(keys.error());
+  auto values = run->read("merged_values");
+  if (!values) return std::unexpected(values.error());
+  return MergedBytes{std::move(*keys), std::move(*values)};
+}
+
+Result<SortedBytes> merge_sort_bytes(Context& context, const MergeSortShape& shape, std::span<const std::byte> keys,
+                                     std::span<const std::byte> values) {
+  const std::uint64_t items = shape.item_count.max;
+  const std::uint64_t value_bytes = shape.value ? shape.value->stride_bytes : 0;
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_size(keys, items, shape.key); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_values(values, items, value_bytes); !ok) return std::unexpected(ok.error());
+  const auto plan = plan_merge_sort(shape, context.traits());
+  if (!plan) return std::unexpected(plan.error());
+  auto run = HostRun::start(context, *plan, {{"keys", keys}, {"values", values}});
+  if (!run) return std::unexpected(run.error());
+  return read_sorted(*run, static_cast<std::uint32_t>(items));
+}
+
+Result<TopKBytes> top_k_bytes(Context& context, const TopKShape& shape, std::span<const std::byte> keys,
+                              std::span<const std::byte> values) {
+  const std::uint64_t items = shape.item_count.max;
+  if (const Status ok = check_count(shape.item_count); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_count(shape.k); !ok) return std::unexpected(ok.error());
   if (const Status ok = check_size(keys, items, shape.key); !ok) return std::unexpected(ok.error());
   const std::uint64_t value_bytes = shape.value ? shape.value->stride_bytes : 0;
   if (values.size() != items * value_bytes) {
     return fail(ErrorKind::invalid_request,
                 std::format("{} bytes are not {} values of {} bytes.", values.size(), items, value_bytes));
   }
-  const auto plan = plan_sort(shape, context.traits());
+  const auto plan = plan_top_k(shape, context.traits());
   if (!plan) return std::unexpected(plan.error());
-  auto run = HostRun::start(
-      context, *plan,
-      {{shape.in_place ? "sorted_keys" : "keys", keys}, {shape.in_place ? "sorted_values" : "values", values}});
+  auto run = HostRun::start(context, *plan, {{"keys", keys}, {"values", values}});
   if (!run) return std::unexpected(run.error());
-  auto sorted_keys = run->read("sorted_keys");
-  if (!sorted_keys) return std::unexpected(sorted_keys.error());
-  auto sorted_values = run->read("sorted_values");
-  if (!sorted_values) return std::unexpected(sorted_values.error());
-  auto indices = run->read_words("indices", static_cast<std::uint32_t>(items));
+  auto top_keys = run->read("top_keys");
+  if (!top_keys) return std::unexpected(top_keys.error());
+  auto top_values = run->read("top_values");
+  if (!top_values) return std::unexpected(top_values.error());
+  auto indices = run->read_words("indices", static_cast<std::uint32_t>(std::min(shape.k.max, items)));
   if (!indices) return std::unexpected(indices.error());
-  return SortedBytes{std::move(*sorted_keys), std::move(*sorted_values), std::move(*indices)};
+  auto threshold = run->read("threshold");
+  if (!threshold) return std::unexpected(threshold.error());
+  return TopKBytes{std::move(*top_keys), std::move(*top_values), std::move(*indices), std::move(*threshold)};
 }
 
 }  // namespace upsweep::host

@@ -244,6 +244,22 @@ TEST_P(Host, ValuesOfAnyTypeFollowTheirKeys) {
       [](std::uint32_t i) { return Particle{.name = i, .mass = {static_cast<float>(i), 1, 2, 3, 4, 5}}; });
 }
 
+TEST_P(Host, SegmentsAreSortedEachOnItsOwn) {
+  const std::vector<float> items{3, 1, 2, 9, 8, 7, 7, 5};
+  const std::vector<std::uint32_t> offsets{1, 3, 3, 7};
+  EXPECT_EQ(host::sort_segments<float>(context(), items, offsets), (std::vector<float>{3, 1, 2, 7, 7, 8, 9, 5}));
+  EXPECT_EQ(host::sort_segments<float>(context(), items, offsets, host::Order::descending),
+            (std::vector<float>{3, 2, 1, 9, 8, 7, 7, 5}));
+  EXPECT_EQ(host::sort_segments<float>(context(), items, std::vector<std::uint32_t>{4}), items);
+  const auto message = [&](const std::vector<std::uint32_t>& wrong) {
+    const auto sorted = host::sort_segments<float>(context(), items, wrong);
+    return sorted ? std::string("ok") : sorted.error().message;
+  };
+  EXPECT_THAT(message({}), HasSubstr("one offset more"));
+  EXPECT_THAT(message({0, 5, 4}), HasSubstr("Offset 2 of the segments is 4, less than the one before (5)"));
+  EXPECT_THAT(message({0, 9}), HasSubstr("Offset 1 of the segments is 9, behind the 8 items"));
+}
+
 TEST_P(Host, SortBytesTakesBitRangesAndIndices) {
   const std::vector<std::uint32_t> keys{0x31, 0x12, 0x23, 0x10};
   const SortShape shape{.item_count = Count::on_host(4), .begin_bit = 4, .end_bit = 8, .write_indices = true};

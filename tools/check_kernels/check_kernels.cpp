@@ -35,6 +35,8 @@ constexpr std::array families{
     Family{"adjacent_difference", add_adjacent_difference_kernels},
     Family{"histogram", add_histogram_kernels},
     Family{"sort", add_sort_kernels},
+    Family{"orders", add_order_kernels},
+    Family{"top_k", add_top_k_kernels},
 };
 
 int write_kernels(const std::filesystem::path& folder) {

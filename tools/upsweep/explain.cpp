@@ -19,7 +19,7 @@ namespace upsweep::cli {
 
 using AddExplain = void(Program&, CLI::App&);
 AddExplain add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
-    add_explain_histogram, add_explain_sort;
+    add_explain_histogram, add_explain_sort, add_explain_top_k;
 
 namespace {
 
@@ -221,7 +221,7 @@ void add_explain(Program& program) {
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep explain select --where 'x > 0.5' --items 1000 --dump");
   for (AddExplain* add : {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique,
-                          add_explain_run_length, add_explain_histogram, add_explain_sort}) {
+                          add_explain_run_length, add_explain_histogram, add_explain_sort, add_explain_top_k}) {
     add(program, command);
   }
 }

@@ -367,6 +367,7 @@ void add_histogram(Program& program) {
       command.add_option("--bins", options->bins, "Bins of equal width")->capture_default_str()->type_name("N");
   auto* range = command.add_option("--range", options->range, "Lower end of the first bin, upper end of the last")
                     ->expected(2)
+                    ->allow_extra_args(false)  // a file may follow
                     ->type_name("LO HI");
   command.add_option("--edges", options->edges, "Array of N + 1 ascending edges instead")
       ->type_name("EDGES.npy")

@@ -15,10 +15,10 @@ namespace upsweep::cli {
 
 using AddCommand = void(Program&);
 AddCommand add_info, add_reduce, add_scan, add_select, add_unique, add_run_length, add_histogram, add_sort, add_argsort,
-    add_explain, add_bench;
+    add_top_k, add_explain, add_bench;
 
-constexpr AddCommand* commands[] = {add_info,      add_reduce, add_scan,    add_select,  add_unique, add_run_length,
-                                    add_histogram, add_sort,   add_argsort, add_explain, add_bench};
+constexpr AddCommand* commands[] = {add_info,      add_reduce, add_scan,    add_select, add_unique,  add_run_length,
+                                    add_histogram, add_sort,   add_argsort, add_top_k,  add_explain, add_bench};
 
 namespace {
 
@@ -68,6 +68,7 @@ void add_global_options(Program& program) {
       "  upsweep select --where 'x > 0.5' samples.npy -o large.npy\n"
       "  upsweep histogram --bins 100 samples.npy --plot\n"
       "  upsweep sort --descending scores.npy -o sorted.npy\n"
+      "  upsweep topk -k 100 scores.npy -o best.npy\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"

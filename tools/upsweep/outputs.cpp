@@ -13,8 +13,9 @@ namespace {
 bool is_same_file(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path first = fs::weakly_canonical(a, error);
-  if (error || first != fs::weakly_canonical(b, error)) return false;
+  // Of a path that exists in no part weakly_canonical makes no absolute one.
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
+  if (error || first != fs::weakly_canonical(fs::absolute(b, error), error)) return false;
   return !fs::is_other(first, error);
 }
 
