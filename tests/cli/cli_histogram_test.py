@@ -47,6 +47,8 @@ class Histogram(CliTest):
     def test_what_is_outside_is_not_counted(self):
         items = np.array([np.nan, -5, 0.05, 0.95, 1, 2, -np.inf, np.inf], dtype="f4")
         self.check(items, "--range", 0, 1, bins=10, range=(0, 1))
+        # The file between options, as in the help.
+        self.output_of("histogram", "--range", 0, 1, self.save(items), "-o", self.path("o.npy"))
         self.assert_refused(2, "no range for bins; give --range", "histogram", "-o", self.path("o.npy"), self.save(items))
 
     def test_edges_come_from_a_file(self):
@@ -88,6 +90,14 @@ class Histogram(CliTest):
         found = sums(numbers)
         self.assertEqual(found.dtype, np.dtype("f4"))
         np.testing.assert_allclose(found, np.histogram(items, bins=20, weights=numbers.astype("f8"))[0], atol=1e-3)
+        # Units as fine as the sum of magnitudes allows.
+        for scale in (1e-9, 1e12, 1e15):
+            scaled = (numbers * scale).astype("f4")
+            np.testing.assert_allclose(sums(scaled), np.histogram(items, bins=20, weights=scaled.astype("f8"))[0],
+                                       rtol=1e-5, atol=1e-6 * scale)
+        np.save(self.path("weights.npy"), np.where(np.arange(items.size) == 7, np.inf, numbers).astype("f4"))
+        self.assert_refused(2, "too large for sums in fixed point", "histogram", "--weights", self.path("weights.npy"), "-o",
+                            out, self.save(items))
         self.assert_refused(2, "weights do not go with", "histogram", "--weights", self.path("weights.npy"), "-o", out,
                             self.save(items[:10], "few.npy"))
         np.save(self.path("wide.npy"), numbers.astype("f8"))

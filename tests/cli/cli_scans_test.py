@@ -469,7 +469,7 @@ class Refusals(ScansTest):
         self.assert_only("good.npy")
 
     def test_unknown_commands_list_those_that_there_are(self):
-        names = "info, reduce, scan, select, unique, rle, histogram, sort, argsort, explain, bench"
+        names = "info, reduce, scan, select, unique, rle, histogram, sort, argsort, topk, explain, bench"
         self.assert_refused(2, f'there is no command "nosuch"; commands are: {names}', "nosuch", self.good)
         self.assert_refused(2, names, "--adapter", "x")
         self.assert_refused(2, names)
@@ -482,6 +482,7 @@ class Refusals(ScansTest):
         same = ["rle", self.good, "--values", self.out, "--lengths"]
         self.assert_refused(2, "--values and --lengths name the same file", *same, self.out)
         self.assert_refused(2, "same file", *same, os.path.join(self.folder.name, ".", "out.npy"))
+        self.assert_refused(2, "same file", *same[:-2], "new.npy", same[-1], "./new.npy", cwd=self.folder.name)
         self.assert_refused(2, "same file", "select", "--where", "true", self.good, "-o", self.out, "--indices",
                             self.out)
         self.assert_refused(2, "No such file", *same, self.path("no/folder.npy"))

@@ -111,6 +111,8 @@ class Sort(SortTest):
             keys = random_items(dtype, 1000)
             width = 8 * keys.dtype.itemsize
             self.sort(keys, "--bits", width - 1, width, order=order_of(keys >= 0))
+        # The file between options, as in the help.
+        self.output_of("sort", "--bits", 0, 4, self.save(keys), "-o", self.path("o.npy"))
 
     def test_values_of_every_type_follow_their_keys(self):
         count = many(3000)

@@ -177,7 +177,34 @@ struct WeightFile {
   npy::Array array;
   HistogramWeights kind = HistogramWeights::words;
   Dtype read_as = Dtype::u4;
+  std::uint32_t fraction_bits = 24;
 };
+
+// The finest fixed point whose 63 bits hold the sum of all magnitudes, so that no bin can leave it.
+Expected<std::uint32_t> choose_fraction_bits(const npy::Array& array) {
+  constexpr std::uint64_t chunk = 1u << 20;
+  std::vector<float> weights;
+  double sum = 0;
+  for (std::uint64_t first = 0; first < array.item_count(); first += chunk) {
+    weights.resize(std::min(chunk, array.item_count() - first));
+    if (const auto ok = array.read_as(first, weights.size(), Dtype::f4, std::as_writable_bytes(std::span(weights)));
+        !ok) {
+      return refuse(ok.error());
+    }
+    for (const float weight : weights) {
+      if (!std::isnan(weight)) sum += std::fabs(double{weight});
+    }
+  }
+  constexpr int most_bits = 62;
+  const int whole_bits = sum == 0 ? 0 : std::isfinite(sum) ? std::ilogb(sum) + 1 : most_bits + 1;
+  if (whole_bits > most_bits) {
+    return refuse(
+        std::format("{}: weights that add up to {}, signs aside, are too large for sums in fixed point (2^{}); "
+                    "scale them down",
+                    array.name(), sum, most_bits));
+  }
+  return static_cast<std::uint32_t>(std::clamp(most_bits - whole_bits, 0, most_bits));
+}
 
 Expected<WeightFile> open_weights(const std::string& path, std::uint64_t item_count) {
   auto array = npy::Array::open(path);
@@ -196,6 +223,11 @@ Expected<WeightFile> open_weights(const std::string& path, std::uint64_t item_co
   if (file.array.item_count() != item_count) {
     return refuse(
         std::format("{}: {} weights do not go with {} items", file.array.name(), file.array.item_count(), item_count));
+  }
+  if (file.kind == HistogramWeights::floats) {
+    const auto bits = choose_fraction_bits(file.array);
+    if (!bits) return std::unexpected(bits.error());
+    file.fraction_bits = *bits;
   }
   return file;
 }
@@ -302,7 +334,8 @@ Outcome run_histogram(Program& program, const HistogramOptions& options) {
                              .sample = samples->type(),
                              .bins = std::move(*bins),
                              .channels = options.channels,
-                             .weights = weights ? weights->kind : HistogramWeights::none};
+                             .weights = weights ? weights->kind : HistogramWeights::none,
+                             .fraction_bits = weights ? weights->fraction_bits : 24};
   const auto context = open_context(program.global);
   if (!context) return std::unexpected(context.error());
   const auto plan = plan_histogram(shape, (*context)->traits());

@@ -1,16 +1,16 @@
 // Times NVIDIA CUB's device-wide primitives. README.md says what is measured and why.
 
 #include <cuda_runtime.h>
+#include <thrust/binary_search.h>
+#include <thrust/execution_policy.h>
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_segmented_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_sort.cuh>
 #include <cub/device/device_select.cuh>
-#include <thrust/binary_search.h>
-#include <thrust/execution_policy.h>
 #include <cub/version.cuh>
 #include <cuda/std/functional>
 
@@ -702,10 +702,12 @@ job make_segmented_sort(bench& b, uint32_t items) {
   const uint32_t segments = items / mean + 1;
   std::vector<uint32_t> offsets(segments + 1);
   for (uint32_t s = 1; s <= segments; ++s) {
-    offsets[s] = static_cast<uint32_t>(std::min<uint64_t>(static_cast<uint64_t>(s) * mean + input_hash(s) % mean, items));
+    offsets[s] =
+        static_cast<uint32_t>(std::min<uint64_t>(static_cast<uint64_t>(s) * mean + input_hash(s) % mean, items));
   }
   const std::shared_ptr<void> offset_memory = device_allocate(offsets.size() * sizeof(uint32_t));
-  CUDA_CHECK(cudaMemcpy(offset_memory.get(), offsets.data(), offsets.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  CUDA_CHECK(
+      cudaMemcpy(offset_memory.get(), offsets.data(), offsets.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
   const uint32_t* offset_list = static_cast<const uint32_t*>(offset_memory.get());
   const std::shared_ptr<void> numbers = device_allocate(items * sizeof(uint32_t));
   const std::shared_ptr<void> sorted = device_allocate(items * sizeof(uint32_t));
@@ -726,8 +728,8 @@ job make_segmented_sort(bench& b, uint32_t items) {
   j.waits = true;
   const work call = with_temporary(b, [=](void* temporary, size_t& bytes, cudaStream_t stream) {
     if constexpr (has_values) {
-      return cub::DeviceSegmentedSort::StableSortPairs(temporary, bytes, in, out, values_in, values_out, items, segments,
-                                                       offset_list, offset_list + 1, stream);
+      return cub::DeviceSegmentedSort::StableSortPairs(temporary, bytes, in, out, values_in, values_out, items,
+                                                       segments, offset_list, offset_list + 1, stream);
     } else {
       return cub::DeviceSegmentedSort::SortKeys(temporary, bytes, in, out, items, segments, offset_list,
                                                 offset_list + 1, stream);

@@ -2,6 +2,7 @@
 // Sorts on a device against std::stable_sort. Values number the items, so that every result shows whether it is stable.
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <format>
 #include <limits>
 #include <numeric>
@@ -487,6 +488,42 @@ TEST_P(SortGpu, SmallTilesServeUntilTheKernelsForLargeOnesAreCompiled) {
   EXPECT_EQ(made(), before + 2);
   EXPECT_EQ(context().statistics().pipelines_created, created);
   context().override_traits(traits);
+}
+
+// What is written makes every range of its buffer writable, and its words differ from thread to thread to a compiler.
+TEST_P(SortGpu, InputsOutputsAndCountMayBeRangesOfOneBuffer) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  for (const bool is_small : {true, false}) {
+    const std::uint32_t count = is_small ? 100 : 1000;
+    const std::uint32_t used = count - 9;
+    constexpr std::uint64_t range_bytes = 16384;
+    const auto keys = random_items<std::uint32_t>(count, seed);
+    for (const bool has_keys : {true, false}) {
+      for (const SortPath path : {SortPath::three_pass, SortPath::single_pass}) {
+        SCOPED_TRACE(std::format("{} items, keys {}, {}", count, has_keys, to_string(path)));
+        std::vector<std::byte> image(4 * range_bytes, std::byte{0x4d});
+        std::memcpy(image.data(), keys.data(), count * 4);
+        std::memcpy(image.data() + 3 * range_bytes, &used, 4);
+        const GuardedBuffer buffer(context(), image);
+        const auto range = [&](std::uint64_t number) {
+          return BufferView(buffer.buffer(), buffer.view().offset_bytes + number * range_bytes);
+        };
+        SortShape shape{.item_count = Count::on_device(count), .write_keys = has_keys, .write_indices = true};
+        SortBuffers buffers{.keys = range(0), .indices = range(2), .item_count = range(3)};
+        if (has_keys) buffers.sorted_keys = range(1);
+        const auto chosen = is_small ? std::optional<SortTuning>() : tuning(path);
+        run([&](WGPUCommandEncoder encoder) { return record_sort(context(), encoder, shape, buffers, chosen); });
+        const auto order = sorted_indices(std::vector(keys.begin(), keys.begin() + used), shape);
+        std::vector<std::byte> wanted = image;
+        const auto sorted = gathered(keys, order);
+        if (has_keys) std::memcpy(wanted.data() + range_bytes, sorted.data(), used * 4);
+        std::memcpy(wanted.data() + 2 * range_bytes, order.data(), used * 4);
+        EXPECT_EQ(buffer.read_and_check_guards(), wanted);
+        if (HasFailure()) return;
+      }
+    }
+  }
 }
 
 TEST_P(SortGpu, WrongViewsAreRefused) {

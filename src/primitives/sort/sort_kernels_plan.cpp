@@ -501,6 +501,16 @@ void add_extent(KernelBuilder& builder, const SortLayout& layout) {
   builder.part(layout.counts_on_device ? "sort_extent.device.wgsl" : "sort_extent.host.wgsl");
 }
 
+void add_uniform_extent(KernelBuilder& builder, const SortLayout& layout) {
+  builder.part(layout.counts_on_device ? "sort_uniform_extent.device.wgsl" : "sort_uniform_extent.host.wgsl");
+}
+
+// Chunks of a kernel, and who runs over them.
+void add_chunks(KernelBuilder& builder, const SortLayout& layout) {
+  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
+  if (!layout.has_segments) add_uniform_extent(builder, layout);
+}
+
 // Of the kernels that work on one digit.
 void add_params(KernelBuilder& builder, const SortLayout& layout) {
   if (layout.has_segments) {
@@ -600,6 +610,7 @@ std::uint32_t SortLayout::workgroup_bytes() const {
   bytes += uses_subgroups(ranking) ? 8 * subgroup_slots(tuning.workgroup_size)
                                    : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
   if (is_window) bytes += 16 * mark_words() + 96;
+  if (counts_on_device) bytes += 16;  // sort_uniform_extent.device.wgsl
   return (bytes + 15) / 16 * 16;
 }
 
@@ -633,16 +644,17 @@ SortKernel sort_pass_kernel(const SortLayout& layout, const DeviceTraits& traits
   builder.generated("choice", std::format("const LOOKS_BACK_LATE = {};\n", layout.tuning.look_back_late));
   add_store(builder, layout);
   builder.part(layout.tuning.in_order ? "sort_tiles.in_order.wgsl" : "sort_tiles.ticket.wgsl");
+  add_uniform_extent(builder, layout);
   builder.part("sort_pass.wgsl");
   return std::move(builder).build();
 }
 
 SortKernel sort_count_kernel(const SortLayout& layout) {
   KernelBuilder builder = start_kernel("sort_count", layout, Entry::plain, {});
-  builder.more_workgroup_bytes(4 * layout.digit_count());
+  builder.more_workgroup_bytes(4 * layout.digit_count() + 16);  // and that of sort_uniform_extent or sort_chunks
   builder.constant("TILE_ITEMS", layout.tile_items());
   add_params(builder, layout);
-  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
+  add_chunks(builder, layout);
   std::string text = "@group(0) @binding(1) var<storage, read> keys_in: array<Key>;\n";
   text += struct_of("Keys", "k", "Key", layout.tuning.items_per_thread) + order_text(layout);
   text += load_keys_text(layout, false) + "fn count_keys(keys: Keys, digit: Digit) {\n";
@@ -669,7 +681,7 @@ SortKernel sort_spine_kernel(const SortLayout& layout) {
 SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& traits) {
   KernelBuilder builder = start_placing_kernel("sort_scatter", layout, traits, false);
   add_store(builder, layout);
-  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
+  add_chunks(builder, layout);
   builder.part(layout.has_segments ? "sort_positions.segments.wgsl" : "sort_positions.whole.wgsl");
   builder.part("sort_scatter.wgsl");
   return std::move(builder).build();

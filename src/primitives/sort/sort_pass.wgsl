@@ -9,7 +9,7 @@
 // pass before read as missing and nothing need be cleared between passes.
 //
 // Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, DIGITS, POLL_ROUNDS, LOOKS_BACK_LATE
-// Parts give     item_count (sort_extent.*), take_tile (sort_tiles.*), load_keys, store_tile (generated), first_item,
+// Parts give     uniform_item_count (sort_uniform_extent.*), take_tile (sort_tiles.*), load_keys, store_tile (generated), first_item,
 //                item_step, thread_rank, threads_exclusive, count_digits, start_places, place_keys (sort_place.*)
 @group(0) @binding(5) var<storage, read_write> records: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read_write> counts: array<atomic<u32>>;
@@ -88,7 +88,7 @@ fn find_offsets(tile: u32, count: u32, starts: vec2u, thread: Thread, workgroup:
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
-  let item_total = item_count();
+  let item_total = uniform_item_count(thread);
   let tile = take_tile(workgroup, thread);
   if (tile >= count_tiles(item_total)) { return; }
   let rank = thread_rank(thread, workgroup);
