@@ -366,6 +366,7 @@ TEST_P(SortGpu, StructsAreSortedByTheirFieldsTheFirstOneFirst) {
     }
     for (const auto& fields : {std::vector{group}, {group, weight}, {weight, number, group}}) {
       if (fields.size() == 1 && count > 300) continue;
+      if (fields.size() == 3 && !is_thorough()) continue;  // SwiftShader is slow to compile keys of 64 bits
       SortShape shape{.item_count = Count::on_host(count), .key = *type, .key_fields = fields};
       shape.descending = count == 300;
       shape.write_indices = fields.size() != 2;
