@@ -6,8 +6,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <format>
 #include <fstream>
+#include <random>
 #include <sstream>
+#include <string_view>
 
 #include "benchmarking/harness.h"
 #include "testing/gpu_test.h"
@@ -43,8 +46,13 @@ std::string file_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Of this process alone: the same test runs on another device at the same time.
+std::filesystem::path path_of_report() {
+  return std::filesystem::temp_directory_path() / std::format("upsweep_bench_test_{:08x}.json", std::random_device{}());
+}
+
 TEST_P(BenchGpu, TheLadderHasEveryStepWithATime) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test.json";
+  const std::filesystem::path path = path_of_report();
   std::filesystem::remove(path);
   const Status ok =
       run_with({.names = {"reduce"}, .ladder = true, .items = {1000}, .samples = 2, .json_path = path.string()});
@@ -108,7 +116,7 @@ TEST_P(BenchOfScansGpu, HistogramsOfOtherBinsAndSamplesCanBeAskedFor) {
 
 // One run with all of them, so that the rates are measured once.
 TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "upsweep_bench_test_all.json";
+  const std::filesystem::path path = path_of_report();
   std::filesystem::remove(path);
   const Status ok = run_with({.items = {1, 3000}, .samples = 1, .json_path = path.string()});
   ASSERT_TRUE(ok.has_value()) << ok.error().message;
