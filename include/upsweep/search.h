@@ -38,7 +38,7 @@ struct SearchShape {
 /// The knobs. Plans whose tunings differ may need different pipelines. Planners cut what does not fit the device.
 struct SearchTuning {
   std::uint32_t workgroup_size = 256;    ///< Threads; a power of two.
-  std::uint32_t queries_per_thread = 4;  ///< One after the other, 1 to 64: more of them share the samples.
+  std::uint32_t queries_per_thread = 4;  ///< Step by step together, 1 to 64; they share the samples.
   std::uint32_t sample_bytes = 4096;     ///< Workgroup memory for the first levels of the search.
 
   bool operator==(const SearchTuning&) const = default;

@@ -21,21 +21,6 @@ struct SearchParams {
 
 var<workgroup> samples: array<RawKey, SAMPLES>;
 
-// The number of items that the query lies behind.
-fn find_position(query: RawKey, items: u32, sample_count: u32, step: u32) -> u32 {
-  var at = 0u;
-  for (var half = SAMPLES; half > 0u; half /= 2u) {
-    if (at + half <= sample_count && is_behind(query, samples[at + half - 1u])) { at += half; }
-  }
-  at *= step;
-  // Steps are longer than an item only where there are items.
-  for (var half = step / 2u; half > 0u; half /= 2u) {
-    let item = load_item(min(at + half, items) - 1u);
-    if (at + half <= items && is_behind(query, item)) { at += half; }
-  }
-  return at;
-}
-
 fn run(workgroup: Workgroup, thread: Thread) {
   let items = item_total();
   let queries = query_total();
@@ -49,10 +34,28 @@ fn run(workgroup: Workgroup, thread: Thread) {
     samples[s] = load_item(s * step + step - 1u);
   }
   workgroupBarrier();  // all samples are stored
+  // The queries of a thread step by step, so that their loads are on their way together.
+  var query: array<RawKey, QUERIES_PER_THREAD>;
+  var at: array<u32, QUERIES_PER_THREAD>;
+  for (var k = 0u; k < QUERIES_PER_THREAD; k++) {
+    query[k] = load_query(min(first + k * WORKGROUP_SIZE + thread.index, queries - 1u));
+  }
+  for (var half = SAMPLES; half > 0u; half /= 2u) {
+    for (var k = 0u; k < QUERIES_PER_THREAD; k++) {
+      if (at[k] + half <= sample_count && is_behind(query[k], samples[at[k] + half - 1u])) { at[k] += half; }
+    }
+  }
+  for (var k = 0u; k < QUERIES_PER_THREAD; k++) { at[k] *= step; }
+  // Steps are longer than an item only where there are items.
+  for (var half = step / 2u; half > 0u; half /= 2u) {
+    var item: array<RawKey, QUERIES_PER_THREAD>;
+    for (var k = 0u; k < QUERIES_PER_THREAD; k++) { item[k] = load_item(min(at[k] + half, items) - 1u); }
+    for (var k = 0u; k < QUERIES_PER_THREAD; k++) {
+      if (at[k] + half <= items && is_behind(query[k], item[k])) { at[k] += half; }
+    }
+  }
   for (var k = 0u; k < QUERIES_PER_THREAD; k++) {
     let i = first + k * WORKGROUP_SIZE + thread.index;
-    if (i < queries) {
-      positions[params.positions_first + i] = find_position(load_query(i), items, sample_count, step);
-    }
+    if (i < queries) { positions[params.positions_first + i] = at[k]; }
   }
 }
