@@ -50,6 +50,16 @@ void PlanBuilder::dispatch(Step step) {
   }
 }
 
+void PlanBuilder::dispatch(const Result<std::shared_ptr<const Kernel>>& kernel, Step step) {
+  if (!status_) return;
+  if (!kernel) {
+    status_ = std::unexpected(kernel.error());
+    return;
+  }
+  step.kernel = *kernel;
+  dispatch(std::move(step));
+}
+
 std::uint64_t PlanBuilder::slot_size(SlotId slot) const {
   switch (slot.kind) {
     case SlotKind::argument: return plan_.arguments[slot.index].size_bytes;
@@ -92,11 +102,13 @@ Status PlanBuilder::add(Step&& step) {
   if (step.grid) {
     dispatch.grid = *step.grid;
   } else {
-    const auto grid = fold_grid(step.workgroup_count, traits_);
+    const std::uint64_t workgroups =
+        step.thread_count != 0 ? div_ceil(step.thread_count, kernel.workgroup_size) : step.workgroup_count;
+    const auto grid = fold_grid(workgroups, traits_);
     if (!grid) {
       return fail(ErrorKind::unsupported,
                   std::format("{} workgroups do not fit into three dimensions of at most {}, numbered by a u32.",
-                              step.workgroup_count, traits_.max_workgroups_per_dimension));
+                              workgroups, traits_.max_workgroups_per_dimension));
     }
     dispatch.grid = *grid;
   }
@@ -235,10 +247,14 @@ Status PlanBuilder::add_binding(const Binding& binding, Dispatch& dispatch) {
   return {};
 }
 
-void PlanBuilder::append(const Plan& inner, std::span<const Outer> arguments) {
+void PlanBuilder::append(const Result<Plan>& inner, std::span<const Outer> arguments) {
   if (!status_) return;
-  if (const Status added = add_all(inner, arguments); !added) {
-    status_ = with_context(added.error(), std::format("appending {} to {}", inner.name, plan_.name));
+  if (!inner) {
+    status_ = std::unexpected(inner.error());
+    return;
+  }
+  if (const Status added = add_all(*inner, arguments); !added) {
+    status_ = with_context(added.error(), std::format("appending {} to {}", inner->name, plan_.name));
   }
 }
 

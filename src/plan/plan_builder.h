@@ -34,6 +34,7 @@ class PlanBuilder {
   struct Step {
     std::shared_ptr<const Kernel> kernel;
     std::uint64_t workgroup_count = 0;  // folded; the kernel's params grid_width and grid_height are filled in
+    std::uint64_t thread_count = 0;     // instead of workgroup_count: as many threads as these
     std::optional<Grid> grid = {};      // instead of workgroup_count: an indirect grid
     std::vector<Binding> bindings;
     std::vector<Param> params;
@@ -56,11 +57,13 @@ class PlanBuilder {
     SlotId slot;
     std::uint64_t offset_bytes = 0;
   };
-  // Adds the passes of a finished plan to this one, with its scratch, constants, state and notes.
-  void append(const Plan& inner, std::span<const Outer> arguments);
+  // Adds the passes of a finished plan to this one, with its scratch, constants, state and notes; or its error.
+  void append(const Result<Plan>& inner, std::span<const Outer> arguments);
   void note(std::string text);
   void least_bytes(std::uint64_t bytes);
   void dispatch(Step step);
+  // The same of a kernel that may have failed: its error becomes that of the plan.
+  void dispatch(const Result<std::shared_ptr<const Kernel>>& kernel, Step step);
 
   // The first error that any step met, or the plan with its scratch laid out.
   Result<Plan> finish() &&;

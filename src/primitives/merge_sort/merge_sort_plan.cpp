@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/gather.h"
 #include "plan/grid.h"
 #include "plan/merge_tiles.h"
 #include "plan/plan_builder.h"
@@ -111,23 +112,6 @@ MergeKernel sort_tiles_kernel(const MergeLayout& layout) {
   return std::move(builder).build();
 }
 
-MergeKernel gather_kernel(const MergeLayout& layout, const ElementType& value) {
-  KernelBuilder builder("merge_sort_gather");
-  builder.workgroup(std::min(layout.workgroup_size, 4 * merge_small_workgroup), 0);
-  add_entry(builder, Entry::plain, {});
-  builder.part("merge_params.wgsl");
-  builder.generated("counts", merge_counts_text(layout));
-  builder.part("grid.wgsl");
-  if (value.scalar != Scalar::f16) {
-    builder.constant("VALUE_WORDS", value.stride_bytes / 4).part("merge_sort_gather.words.wgsl");
-  } else {
-    builder.generated("values", "@group(0) @binding(2) var<storage, read> values_in: array<u32>;\n" +
-                                    load_function("load_value", moved_item(value), "values_in", "left_values_first"));
-    builder.part("merge_sort_gather.halves.wgsl");
-  }
-  return std::move(builder).build();
-}
-
 // Where an array lies after a pass: an argument, scratch, or nowhere.
 struct Place {
   SlotId slot;
@@ -160,7 +144,6 @@ class MergeSortPlanner {
     sort_tiles();
     if (pass_count_ != 0) merge_runs();
     if (sorts_.values == MergeValues::indices && shape_.value) gather();
-    if (!status_) return std::unexpected(status_.error());
     return std::move(plan_).finish();
   }
 
@@ -210,17 +193,6 @@ class MergeSortPlanner {
     payload_ = places_of(sorts_.values == MergeValues::indices ? "indices" : "values", result, payload_bytes(), false);
   }
 
-  void dispatch(const MergeKernel& kernel, PlanBuilder::Step step) {
-    if (!status_) return;
-    if (!kernel) {
-      status_ = std::unexpected(kernel.error());
-      return;
-    }
-    step.kernel = *kernel;
-    if (step.workgroup_count == 0) step.workgroup_count = div_ceil(threads_, step.kernel->workgroup_size);
-    plan_.dispatch(std::move(step));
-  }
-
   static PlanBuilder::Binding bind(std::string_view variable, const Place& place, std::string_view first_field) {
     return {variable, place.slot, 0, 0, place.is_argument() ? first_field : std::string_view()};
   }
@@ -266,7 +238,7 @@ class MergeSortPlanner {
     bind_count(step);
     step.reason = tiles == 1 ? "one workgroup sorts all items" : "each workgroup sorts a tile";
     step.bytes_read = count_ * (shape_.key.stride_bytes + (reads_values ? payload_bytes() : 0));
-    dispatch(sort_tiles_kernel(sorts_), std::move(step));
+    plan_.dispatch(sort_tiles_kernel(sorts_), std::move(step));
   }
 
   // Tiles of a pass over runs of such a length: those of a pair do not reach into the next.
@@ -297,8 +269,8 @@ class MergeSortPlanner {
         split.reason = std::format("merge {} of {}: where the ranges of each tile begin", pass + 1, pass_count_);
         split.bytes_read = tiles * 2 * shape_.key.stride_bytes * static_cast<std::uint64_t>(std::bit_width(run));
         split.bytes_written = 4 * (2 + tiles);
-        threads_ = tiles;
-        dispatch(splits_kernel, std::move(split));
+        split.thread_count = tiles;
+        plan_.dispatch(splits_kernel, std::move(split));
       }
       PlanBuilder::Step merge = start_step(run, pair_tiles, tiles);
       merge.workgroup_count = tiles;
@@ -312,23 +284,22 @@ class MergeSortPlanner {
       bind_outputs(merge, pass + 1);
       merge.reason = std::format("runs of {} items become runs of {}", run, 2 * run);
       merge.bytes_read = count_ * (shape_.key.stride_bytes + payload_bytes()) + 8 * tiles;
-      dispatch(tiles_kernel, std::move(merge));
+      plan_.dispatch(tiles_kernel, std::move(merge));
     }
   }
 
   void gather() {
-    const std::uint32_t stride = shape_.value->stride_bytes;
-    PlanBuilder::Step step = start_step(0, 1, 1);
-    step.params.push_back({"write_keys", 0});
-    step.bindings = {bind("indices", payload_.back(), "left_keys_first"),
-                     bind("values_in", values_argument_, "left_values_first"),
-                     bind("values_out", sorted_values_, "output_values_first")};
-    bind_count(step);
-    step.reason = "values follow their keys by index";
-    step.bytes_read = count_ * (4 + stride);
-    step.bytes_written = count_ * stride;
-    threads_ = stride == 2 ? div_ceil(count_, 2) : count_;
-    dispatch(gather_kernel(sorts_, *shape_.value), std::move(step));
+    Gather gather{.name = "merge_sort_gather",
+                  .indices = payload_.back().slot,
+                  .from = values_argument_.slot,
+                  .to = sorted_values_.slot,
+                  .type = *shape_.value,
+                  .source_count = count_,
+                  .item_count = count_,
+                  .most_threads = std::min(sorts_.workgroup_size, 4 * merge_small_workgroup),
+                  .reason = "values follow their keys by index"};
+    if (sorts_.counts_left) gather.counts = item_count_;
+    add_gather(plan_, gather);
   }
 
   const MergeSortShape& shape_;
@@ -336,9 +307,7 @@ class MergeSortPlanner {
   MergeLayout sorts_;
   MergeLayout merges_;
   PlanBuilder plan_;
-  Status status_;
   std::uint32_t pass_count_ = 0;  // of merges
-  std::uint64_t threads_ = 0;     // of a kernel that takes an item a thread
   Place keys_argument_;
   Place values_argument_;
   Place sorted_keys_;

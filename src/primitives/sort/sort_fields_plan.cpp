@@ -31,7 +31,6 @@ class FieldPlanner {
     for (std::size_t f = shape_.key_fields.size(); f-- > 0;) order = sort_by(f, order);
     if (shape_.write_keys) gather(order, keys_, sorted_keys_, shape_.key, "keys");
     if (shape_.value) gather(order, values_, sorted_values_, *shape_.value, "values");
-    if (!status_) return std::unexpected(status_.error());
     return std::move(plan_).finish();
   }
 
@@ -66,7 +65,7 @@ class FieldPlanner {
     step.reason = std::format("field {} of {} is read", number, shape_.key_fields.size());
     step.bytes_read = count_ * (field.type.stride_bytes + (has_order ? 4 : 0));
     step.bytes_written = count_ * field.type.stride_bytes;
-    dispatch_items(sort_field_kernel(layout_, shape_.key.stride_bytes / 4, field, has_order), std::move(step));
+    plan_.dispatch(sort_field_kernel(layout_, shape_.key.stride_bytes / 4, field, has_order), std::move(step));
 
     const bool is_last = number == 0;
     const SlotId next =
@@ -80,47 +79,25 @@ class FieldPlanner {
                     .write_keys = false,
                     .write_indices = !has_order};
     if (has_order) inner.value = ElementType::u32();
-    const auto sorted = plan_sort(inner, traits_, tuning_);
-    if (!sorted) {
-      if (status_) status_ = std::unexpected(sorted.error());
-      return next;
-    }
     std::vector<PlanBuilder::Outer> outer{{"keys", bits}, {has_order ? "sorted_values" : "indices", next}};
     if (has_order) outer.push_back({"values", order});
     if (layout_.counts_on_device) outer.push_back({"item_count", item_count_});
-    plan_.append(*sorted, outer);
+    plan_.append(plan_sort(inner, traits_, tuning_), outer);
     return next;
   }
 
   void gather(SlotId order, SlotId from, SlotId to, const ElementType& type, std::string_view what) {
-    PlanBuilder::Step step = item_step({"indices_first", "values_first", "output_values_first"});
-    const bool is_argument = order.kind == SlotKind::argument;
-    step.bindings.push_back({"indices", order, 0, 0, is_argument ? "indices_first" : std::string_view()});
-    step.bindings.push_back({"values_in", from, 0, 0, "values_first"});
-    step.bindings.push_back({"values_out", to, 0, 0, "output_values_first"});
-    step.reason = std::format("{} follow by index", what);
-    step.bytes_read = count_ * (4 + type.stride_bytes);
-    step.bytes_written = count_ * type.stride_bytes;
-    dispatch_items(sort_gather_kernel(layout_, type.stride_bytes / 4), std::move(step));
+    add_gather(plan_, sort_gather(layout_, count_, item_count_, order, from, to, type,
+                                  std::format("{} follow by index", what)));
   }
 
   PlanBuilder::Step item_step(std::initializer_list<std::string_view> first_fields) const {
     PlanBuilder::Step step;
+    step.thread_count = count_;
     step.params = {{"item_count", static_cast<std::uint32_t>(count_)}, {"count_first", 0}};
     for (const std::string_view field : first_fields) step.params.push_back({field, 0});
     if (layout_.counts_on_device) step.bindings.push_back({"item_counts", item_count_, 0, 0, "count_first"});
     return step;
-  }
-
-  void dispatch_items(const SortKernel& kernel, PlanBuilder::Step step) {
-    if (!status_) return;
-    if (!kernel) {
-      status_ = std::unexpected(kernel.error());
-      return;
-    }
-    step.kernel = *kernel;
-    step.workgroup_count = div_ceil(count_, step.kernel->workgroup_size);
-    plan_.dispatch(std::move(step));
   }
 
   const SortShape& shape_;
@@ -129,7 +106,6 @@ class FieldPlanner {
   std::uint64_t count_;
   SortLayout layout_;
   PlanBuilder plan_;
-  Status status_;
   SlotId keys_;
   SlotId values_;
   SlotId sorted_keys_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "plan/gather.h"
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
 #include "upsweep/sort.h"
@@ -74,6 +75,8 @@ SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& trai
 SortKernel sort_segment_spine_kernel(const SortLayout& layout);
 SortKernel sort_missing_kernel(const SortLayout& layout);
 SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, const KeyField& field, bool has_order);
-SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words);
+// The pass that brings items to where indices say.
+Gather sort_gather(const SortLayout& layout, std::uint64_t count, SlotId item_count, SlotId indices, SlotId from,
+                   SlotId to, const ElementType& type, std::string reason);
 
 }  // namespace upsweep

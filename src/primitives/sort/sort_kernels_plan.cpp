@@ -770,8 +770,19 @@ SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, 
   return std::move(builder).build();
 }
 
-SortKernel sort_gather_kernel(const SortLayout& layout, std::uint32_t value_words) {
-  return std::move(start_item_kernel("sort_gather", layout).constant("VALUE_WORDS", value_words)).build();
+Gather sort_gather(const SortLayout& layout, std::uint64_t count, SlotId item_count, SlotId indices, SlotId from,
+                   SlotId to, const ElementType& type, std::string reason) {
+  Gather gather{.name = "sort_gather",
+                .indices = indices,
+                .from = from,
+                .to = to,
+                .type = type,
+                .source_count = count,
+                .item_count = count,
+                .most_threads = std::min(layout.tuning.workgroup_size, small_workgroup),
+                .reason = std::move(reason)};
+  if (layout.counts_on_device) gather.counts = item_count;
+  return gather;
 }
 
 }  // namespace upsweep

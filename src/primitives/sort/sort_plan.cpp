@@ -262,7 +262,6 @@ class SortPlanner {
     if (is_half_key() && shape_.write_keys) narrow(keys_.back(), sorted_keys_, "keys take 16 bits again");
     if (payload_ == Payload::halves) narrow(values_.back(), sorted_values_, "values take 16 bits again");
     if (payload_ == Payload::indices && shape_.value) gather();
-    if (!status_) return std::unexpected(status_.error());
     return std::move(plan_).finish();
   }
 
@@ -410,28 +409,12 @@ class SortPlanner {
     values_ = places_of("values", value_source, value_result, layout_.value_words, layout_.makes_values);
   }
 
-  void dispatch(const SortKernel& kernel, PlanBuilder::Step step) {
-    if (!status_) return;
-    if (!kernel) {
-      status_ = std::unexpected(kernel.error());
-      return;
-    }
-    step.kernel = *kernel;
-    plan_.dispatch(std::move(step));
-  }
-
   static Binding bind(std::string_view variable, const Place& place, std::string_view first_field) {
     return {variable, place.slot, 0, 0, place.is_argument() ? first_field : std::string_view()};
   }
 
   void bind_count(PlanBuilder::Step& step) const {
     if (layout_.counts_on_device) step.bindings.push_back({"item_counts", item_count_, 0, 0, "count_first"});
-  }
-
-  // Of a kernel that takes an item, or a pair of them, a thread.
-  void dispatch_items(const SortKernel& kernel, std::uint64_t threads, PlanBuilder::Step step) {
-    if (kernel) step.workgroup_count = div_ceil(threads, (*kernel)->workgroup_size);
-    dispatch(kernel, std::move(step));
   }
 
   PlanBuilder::Step item_step(std::initializer_list<std::string_view> first_fields, std::string reason,
@@ -450,24 +433,21 @@ class SortPlanner {
     auto step = item_step({"keys_first"}, std::move(reason), 2 * count_, 4 * count_);
     step.bindings.push_back(bind("keys_in", from, "keys_first"));
     step.bindings.push_back(bind("keys_out", to, {}));
-    dispatch_items(sort_widen_kernel(layout_), count_, std::move(step));
+    step.thread_count = count_;
+    plan_.dispatch(sort_widen_kernel(layout_), std::move(step));
   }
 
   void narrow(const Place& from, const Place& to, std::string reason) {
     auto step = item_step({"output_keys_first"}, std::move(reason), 4 * count_, 2 * count_);
     step.bindings.push_back(bind("keys_in", from, {}));
     step.bindings.push_back(bind("keys_out", to, "output_keys_first"));
-    dispatch_items(sort_narrow_kernel(layout_), div_ceil(count_, 2), std::move(step));
+    step.thread_count = div_ceil(count_, 2);
+    plan_.dispatch(sort_narrow_kernel(layout_), std::move(step));
   }
 
   void gather() {
-    const std::uint32_t stride = shape_.value->stride_bytes;
-    auto step = item_step({"indices_first", "values_first", "output_values_first"}, "values follow their keys by index",
-                          count_ * (4 + stride), count_ * stride);
-    step.bindings.push_back(bind("indices", values_.back(), "indices_first"));
-    step.bindings.push_back(bind("values_in", values_argument_, "values_first"));
-    step.bindings.push_back(bind("values_out", sorted_values_, "output_values_first"));
-    dispatch_items(sort_gather_kernel(layout_, stride / 4), count_, std::move(step));
+    add_gather(plan_, sort_gather(layout_, count_, item_count_, values_.back().slot, values_argument_.slot,
+                                  sorted_values_.slot, *shape_.value, "values follow their keys by index"));
   }
 
   // Params and bindings of a kernel that moves items, for one pass.
@@ -516,7 +496,7 @@ class SortPlanner {
     auto step = moving_step(0, 1, in_place);
     step.workgroup_count = 1;
     step.reason = "one workgroup sorts all items";
-    dispatch(sort_one_kernel(layout_, traits_, in_place), std::move(step));
+    plan_.dispatch(sort_one_kernel(layout_, traits_, in_place), std::move(step));
   }
 
   void sort_by_look_back() {
@@ -530,15 +510,15 @@ class SortPlanner {
     const SlotId records = plan_.scratch("records", record_words * 4);
     const SlotId counts = plan_.scratch("counts", count_words * 4);
     plan_.note(std::format("{} bytes of records a tile", 4 * digits));
-    dispatch(sort_clear_kernel(layout_),
-             {.kernel = {},
-              .workgroup_count = div_ceil(std::max(record_words, count_words),
-                                          std::uint64_t{tuning.workgroup_size} * clear_words_per_thread),
-              .bindings = {{"counts", counts}, {"records", records}},
-              .params = {{"count_words", static_cast<std::uint32_t>(count_words)},
-                         {"record_words", static_cast<std::uint32_t>(record_words)}},
-              .reason = "counts and records begin at zero",
-              .bytes_written = 4 * (record_words + count_words)});
+    plan_.dispatch(sort_clear_kernel(layout_),
+                   {.kernel = {},
+                    .workgroup_count = div_ceil(std::max(record_words, count_words),
+                                                std::uint64_t{tuning.workgroup_size} * clear_words_per_thread),
+                    .bindings = {{"counts", counts}, {"records", records}},
+                    .params = {{"count_words", static_cast<std::uint32_t>(count_words)},
+                               {"record_words", static_cast<std::uint32_t>(record_words)}},
+                    .reason = "counts and records begin at zero",
+                    .bytes_written = 4 * (record_words + count_words)});
     const std::uint64_t histogram_tile = std::uint64_t{tuning.workgroup_size} * histogram_items_per_thread;
     const std::uint64_t counting = std::min<std::uint64_t>(div_ceil(count_, histogram_tile), tuning.max_workgroups);
     PlanBuilder::Step histogram;
@@ -553,7 +533,7 @@ class SortPlanner {
                         {"count_first", 0}};
     histogram.reason = "the digits of all passes are counted at once";
     histogram.bytes_read = 4 * count_ * layout_.key_words;
-    dispatch(sort_histogram_kernel(layout_, histogram_items_per_thread), std::move(histogram));
+    plan_.dispatch(sort_histogram_kernel(layout_, histogram_items_per_thread), std::move(histogram));
     const SortKernel kernel = sort_pass_kernel(layout_, traits_);
     for (std::uint32_t pass = 0; pass < layout_.pass_count; ++pass) {
       auto step = moving_step(pass, 1, false);
@@ -565,7 +545,7 @@ class SortPlanner {
       step.reason = std::format("digit {} of {}; tiles look back", pass, layout_.pass_count);
       step.bytes_read += 8 * tiles * digits;
       step.bytes_written += 8 * tiles * digits;
-      dispatch(kernel, std::move(step));
+      plan_.dispatch(kernel, std::move(step));
     }
   }
 
@@ -589,22 +569,22 @@ class SortPlanner {
       counting.reason = std::format("digit {} of {} is counted, chunk by chunk", pass, layout_.pass_count);
       counting.bytes_read = 4 * count_ * layout_.key_words;
       counting.bytes_written = 4 * digits * chunks;
-      dispatch(count, std::move(counting));
-      dispatch(spine, {.kernel = {},
-                       .workgroup_count = digits,
-                       .bindings = {{"partials", partials}, {"totals", totals}},
-                       .params = {{"chunk_count", static_cast<std::uint32_t>(chunks)},
-                                  {"digit_count", static_cast<std::uint32_t>(digits)}},
-                       .reason = "counts become positions, a workgroup a digit",
-                       .bytes_read = 8 * digits * chunks,
-                       .bytes_written = 4 * digits * (chunks + 1)});
+      plan_.dispatch(count, std::move(counting));
+      plan_.dispatch(spine, {.kernel = {},
+                             .workgroup_count = digits,
+                             .bindings = {{"partials", partials}, {"totals", totals}},
+                             .params = {{"chunk_count", static_cast<std::uint32_t>(chunks)},
+                                        {"digit_count", static_cast<std::uint32_t>(digits)}},
+                             .reason = "counts become positions, a workgroup a digit",
+                             .bytes_read = 8 * digits * chunks,
+                             .bytes_written = 4 * digits * (chunks + 1)});
       auto step = moving_step(pass, chunks, false);
       step.workgroup_count = chunks;
       step.bindings.push_back({"partials", partials});
       step.bindings.push_back({"totals", totals});
       step.reason = "items move to where their digit goes";
       step.bytes_read += 4 * digits * (chunks + 1);
-      dispatch(scatter, std::move(step));
+      plan_.dispatch(scatter, std::move(step));
     }
   }
 
@@ -621,7 +601,8 @@ class SortPlanner {
     if (payload_ != Payload::indices || !shape_.value) return;
     auto step = item_step({}, "items outside all segments have no index", 0, 4 * count_);
     step.bindings.push_back(bind("indices", values_.back(), {}));
-    dispatch_items(sort_missing_kernel(layout_), count_, std::move(step));
+    step.thread_count = count_;
+    plan_.dispatch(sort_missing_kernel(layout_), std::move(step));
   }
 
   void sort_segments() {
@@ -644,14 +625,14 @@ class SortPlanner {
     const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
     plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
                            window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items()));
-    dispatch(sort_clear_kernel(layout_),
-             {.kernel = {},
-              .workgroup_count = div_ceil(sort_lists_header + windows,
-                                          std::uint64_t{layout_.tuning.workgroup_size} * clear_words_per_thread),
-              .bindings = {{"counts", lists}, {"records", long_segments}},
-              .params = {{"count_words", words(sort_lists_header + windows)}, {"record_words", 0}},
-              .reason = "the lists of segments begin empty",
-              .bytes_written = 4 * (sort_lists_header + windows)});
+    plan_.dispatch(sort_clear_kernel(layout_),
+                   {.kernel = {},
+                    .workgroup_count = div_ceil(sort_lists_header + windows,
+                                                std::uint64_t{layout_.tuning.workgroup_size} * clear_words_per_thread),
+                    .bindings = {{"counts", lists}, {"records", long_segments}},
+                    .params = {{"count_words", words(sort_lists_header + windows)}, {"record_words", 0}},
+                    .reason = "the lists of segments begin empty",
+                    .bytes_written = 4 * (sort_lists_header + windows)});
     PlanBuilder::Step listing;
     listing.params = {{"item_count", words(count_)},
                       {"segment_count", words(segments)},
@@ -678,8 +659,8 @@ class SortPlanner {
     }
     listing.reason = "segments are told apart by their length";
     listing.bytes_read = 8 * segments;
-    dispatch_items(sort_lists_kernel(window_, short_), std::max({segments, windows + 1, short_windows + 1}),
-                   std::move(listing));
+    listing.thread_count = std::max({segments, windows + 1, short_windows + 1});
+    plan_.dispatch(sort_lists_kernel(window_, short_), std::move(listing));
 
     // Halves are widened first: they are read elsewhere.
     const bool in_place = shape_.in_place && !is_half_key() && payload_ != Payload::halves;
@@ -700,7 +681,7 @@ class SortPlanner {
       bind_segments(step);
       step.bindings.push_back({"lists", lists});
       step.reason = std::format("in segments of up to {} items each item counts those before it", short_.short_items);
-      dispatch(sort_short_kernel(short_, in_place), std::move(step));
+      plan_.dispatch(sort_short_kernel(short_, in_place), std::move(step));
       if (longest_ <= short_.short_items) return;
     }
     const std::uint64_t workers =
@@ -721,7 +702,7 @@ class SortPlanner {
     bind_segments(step);
     step.bindings.push_back({"lists", lists});
     step.reason = std::format("segments of up to {} items are sorted in workgroup memory", window_.tile_items());
-    dispatch(sort_window_kernel(window_, traits_, in_place), std::move(step));
+    plan_.dispatch(sort_window_kernel(window_, traits_, in_place), std::move(step));
     if (most_long != 0) sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
   }
 
@@ -778,8 +759,8 @@ class SortPlanner {
       add_lists(counting, pass, false);
       counting.reason = std::format("digit {} of {} of long segments is counted", pass, layout_.pass_count);
       counting.bytes_read = 4 * count_ * layout_.key_words;
-      dispatch(count, std::move(counting));
-      dispatch(
+      plan_.dispatch(count, std::move(counting));
+      plan_.dispatch(
           spine,
           {.kernel = {},
            .workgroup_count = std::min<std::uint64_t>(most_long, layout_.tuning.max_workgroups),
@@ -795,7 +776,7 @@ class SortPlanner {
                                has_values ? values_[pass + 1] : Place{}, false);
       add_lists(step, pass, true);
       step.reason = "items move to where their digit goes";
-      dispatch(scatter, std::move(step));
+      plan_.dispatch(scatter, std::move(step));
     }
   }
 
@@ -813,7 +794,6 @@ class SortPlanner {
   SortLayout short_;           // windows of short segments
   std::uint64_t longest_ = 0;  // segment
   PlanBuilder plan_;
-  Status status_;
   std::uint32_t end_bit_ = 0;
   bool is_one_tile_ = false;
   Place keys_argument_;

@@ -46,6 +46,7 @@ struct TakenArrays {
 };
 TopKKernel top_k_take_kernel(const TopKLayout& layout, const TakenArrays& arrays);
 // Of items of so many bytes: 2 or a multiple of 4.
-TopKKernel top_k_gather_kernel(const TopKLayout& layout, std::uint32_t stride_bytes, bool count_on_device);
+// Of kernels that take an item a thread.
+std::uint32_t top_k_item_threads(const TopKLayout& layout);
 
 }  // namespace upsweep

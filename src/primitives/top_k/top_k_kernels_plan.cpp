@@ -122,8 +122,6 @@ KernelBuilder start_kernel(const std::string& name, std::uint32_t threads, std::
   return builder;
 }
 
-std::uint32_t item_threads(const TopKLayout& layout) { return std::min(layout.tuning.workgroup_size, small_workgroup); }
-
 }  // namespace
 
 void add_key_bits(KernelBuilder& builder, const TopKLayout& layout) {
@@ -133,8 +131,12 @@ void add_key_bits(KernelBuilder& builder, const TopKLayout& layout) {
   builder.part("top_k_search.wgsl");
 }
 
+std::uint32_t top_k_item_threads(const TopKLayout& layout) {
+  return std::min(layout.tuning.workgroup_size, small_workgroup);
+}
+
 TopKKernel top_k_widen_kernel(const TopKLayout& layout) {
-  KernelBuilder builder = start_kernel("top_k_widen", item_threads(layout), 0);
+  KernelBuilder builder = start_kernel("top_k_widen", top_k_item_threads(layout), 0);
   builder.alias("Key", "u32").part("grid.wgsl");
   builder.generated("order", ordered_bits_text(layout.caller) + item_count_text(layout));
   builder.part("top_k_widen.wgsl");
@@ -183,7 +185,7 @@ TopKKernel top_k_find_kernel(const TopKLayout& layout, bool is_first, bool is_la
 }
 
 TopKKernel top_k_take_kernel(const TopKLayout& layout, const TakenArrays& arrays) {
-  KernelBuilder builder = start_kernel("top_k_take", item_threads(layout), 0);
+  KernelBuilder builder = start_kernel("top_k_take", top_k_item_threads(layout), 0);
   add_key_bits(builder, layout);
   builder.part("grid.wgsl");
   std::string text = item_count_text(layout) + wanted_count_text(layout) + store_count_text(arrays.count) +
@@ -206,19 +208,6 @@ TopKKernel top_k_take_kernel(const TopKLayout& layout, const TakenArrays& arrays
   text += "fn take_item(item: u32, is_last: bool) {\n" + body + "}\n";
   builder.generated("arrays", text);
   builder.part("top_k_take.wgsl");
-  return std::move(builder).build();
-}
-
-TopKKernel top_k_gather_kernel(const TopKLayout& layout, std::uint32_t stride_bytes, bool count_on_device) {
-  KernelBuilder builder = start_kernel("top_k_gather", item_threads(layout), 0);
-  builder.part("grid.wgsl");
-  builder.generated("count",
-                    count_on_device
-                        ? "@group(0) @binding(7) var<storage, read> search: array<u32>;\n"
-                          "fn result_count() -> u32 { return min(search[params.count_first], params.result_count); }\n"
-                        : "fn result_count() -> u32 { return params.result_count; }\n");
-  if (stride_bytes != 2) builder.constant("VALUE_WORDS", stride_bytes / 4);
-  builder.part(stride_bytes == 2 ? "top_k_gather.halves.wgsl" : "top_k_gather.words.wgsl");
   return std::move(builder).build();
 }
 

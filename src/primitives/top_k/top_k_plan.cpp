@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/gather.h"
 #include "plan/grid.h"
 #include "plan/plan_builder.h"
 #include "plan/tile_select.h"
@@ -22,7 +23,7 @@ using Outer = PlanBuilder::Outer;
 
 constexpr std::uint64_t most_items = (std::uint64_t{1} << 30) - 1;  // as a sort takes
 constexpr std::uint64_t search_words = 9;                           // as top_k_search.wgsl
-constexpr std::uint64_t result_count_word = 5;
+constexpr std::uint32_t result_count_word = 5;
 constexpr std::uint64_t input_length_word = 6;
 constexpr std::uint64_t candidate_length_word = 7;
 constexpr std::uint64_t gather_length_word = 8;
@@ -303,7 +304,6 @@ class TopKPlanner {
     name_arguments();
     if (result_count_ == 0) {
       if (shape_.write_count) write_nothing();
-      if (!status_) return std::unexpected(status_.error());
       return std::move(plan_).finish();
     }
     name_search();
@@ -316,9 +316,8 @@ class TopKPlanner {
     } else {
       search();
     }
-    if (status_ && gathers_keys()) gather(keys_, top_keys_, shape_.key, "keys");
-    if (status_ && shape_.value) gather(values_, top_values_, *shape_.value, "values");
-    if (!status_) return std::unexpected(status_.error());
+    if (gathers_keys()) gather(keys_, top_keys_, shape_.key, "keys");
+    if (shape_.value) gather(values_, top_values_, *shape_.value, "values");
     return std::move(plan_).finish();
   }
 
@@ -352,25 +351,6 @@ class TopKPlanner {
     if (shape_.write_count) count_out_ = plan_.argument("count", 4, 4, true);
   }
 
-  void dispatch(const TopKKernel& kernel, PlanBuilder::Step step) {
-    if (!status_) return;
-    if (!kernel) {
-      status_ = std::unexpected(kernel.error());
-      return;
-    }
-    step.kernel = *kernel;
-    plan_.dispatch(std::move(step));
-  }
-
-  void append(const Result<Plan>& inner, const std::vector<Outer>& arguments) {
-    if (!status_) return;
-    if (!inner) {
-      status_ = std::unexpected(inner.error());
-      return;
-    }
-    plan_.append(*inner, arguments);
-  }
-
   void bind_counts(PlanBuilder::Step& step) const {
     if (layout_.items_on_device) step.bindings.push_back({"item_counts", item_count_, 0, 0, "count_first"});
     if (layout_.k_on_device) step.bindings.push_back({"wanted_counts", k_, 0, 0, "wanted_first"});
@@ -385,16 +365,15 @@ class TopKPlanner {
     source_ = keys_;
     if (!is_half(shape_.key)) return;
     source_ = plan_.scratch("ordered bits", count_ * 4, group);
-    const TopKKernel kernel = top_k_widen_kernel(layout_);
     PlanBuilder::Step step;
-    if (kernel) step.workgroup_count = div_ceil(count_, (*kernel)->workgroup_size);
+    step.thread_count = count_;
     step.params = {{"item_count", static_cast<std::uint32_t>(count_)}, {"keys_first", 0}, {"count_first", 0}};
     step.bindings = {{"keys_in", keys_, 0, 0, "keys_first"}, {"bits_out", source_}};
     if (layout_.items_on_device) step.bindings.push_back({"item_counts", item_count_, 0, 0, "count_first"});
     step.reason = "f16 keys become ordered bits, a word each";
     step.bytes_read = 2 * count_;
     step.bytes_written = 4 * count_;
-    dispatch(kernel, std::move(step));
+    plan_.dispatch(top_k_widen_kernel(layout_), std::move(step));
   }
 
   // In a buffer of its own, since passes read it that write scratch of all the other groups.
@@ -428,17 +407,15 @@ class TopKPlanner {
     SortShape shape = sort_shape(shape_.item_count, takes_keys);
     shape.write_indices = needs_indices();
     const auto sort = plan_sort(shape, traits_, layout_.tuning.sort);
-    if (!sort) {
-      status_ = std::unexpected(sort.error());
-      return;
-    }
+    if (!sort) return plan_.append(sort, {});
     widen(group_before(*sort));
     SlotId sorted_keys;
     if (takes_keys) sorted_keys = plan_.scratch("sorted keys", count_ * key_bytes(), ScratchGroup::second);
     if (needs_indices()) result_indices_ = plan_.scratch("sorted indices", count_ * 4, ScratchGroup::second);
-    append(
-        sort,
-        {{"keys", source_}, {"sorted_keys", sorted_keys}, {"indices", result_indices_}, {"item_count", item_count_}});
+    plan_.append(sort, std::vector<Outer>{{"keys", source_},
+                                          {"sorted_keys", sorted_keys},
+                                          {"indices", result_indices_},
+                                          {"item_count", item_count_}});
     if (!takes_keys && !shape_.write_indices && !shape_.write_count && !count_is_on_device()) return;
     // Everything at once may be more bindings than a device has.
     const TakenArrays all{stores_keys(), shape_.write_indices, shape_.write_count, shape_.write_threshold};
@@ -454,9 +431,8 @@ class TopKPlanner {
   }
 
   void take(const TakenArrays& arrays, SlotId sorted_keys) {
-    const TopKKernel kernel = top_k_take_kernel(layout_, arrays);
     PlanBuilder::Step step;
-    if (kernel) step.workgroup_count = div_ceil(result_count_, (*kernel)->workgroup_size);
+    step.thread_count = result_count_;
     step.params = {{"item_count", static_cast<std::uint32_t>(count_)},
                    {"wanted_count", static_cast<std::uint32_t>(result_count_)}};
     for (const std::string_view field :
@@ -476,7 +452,7 @@ class TopKPlanner {
     step.reason = "the first items of the sort are the result";
     step.bytes_read = result_count_ * ((arrays.keys ? key_bytes() : 0) + (arrays.indices ? 4 : 0));
     step.bytes_written = step.bytes_read;
-    dispatch(kernel, std::move(step));
+    plan_.dispatch(top_k_take_kernel(layout_, arrays), std::move(step));
   }
 
   void histogram(SlotId counts, std::uint32_t shift, std::uint32_t bits, bool is_first) {
@@ -500,7 +476,7 @@ class TopKPlanner {
                               : reads_candidates ? ", of the candidates; where they are too many, of the input"
                                                  : ", of the keys with the greater bits found so far");
     step.bytes_read = key_bytes() * (reads_candidates ? expected_candidates() : count_);
-    dispatch(top_k_histogram_kernel(layout_, is_first), std::move(step));
+    plan_.dispatch(top_k_histogram_kernel(layout_, is_first), std::move(step));
   }
 
   void find(SlotId counts, std::uint32_t shift, bool is_first, bool is_last, std::uint64_t capacity) {
@@ -525,7 +501,7 @@ class TopKPlanner {
     step.reason = result_count_ == 0 ? "no items: the count alone" : "the digit that holds the last wanted key";
     step.bytes_read = count_bytes();
     step.bytes_written = count_bytes();
-    dispatch(top_k_find_kernel(layout_, is_first, is_last), std::move(step));
+    plan_.dispatch(top_k_find_kernel(layout_, is_first, is_last), std::move(step));
   }
 
   // Where keys are spread evenly over the values of the first digit.
@@ -544,10 +520,7 @@ class TopKPlanner {
       SortShape shape = sort_shape({result_count_, count_is_on_device()}, stores_keys());
       if (needs_indices()) shape.value = ElementType::u32();
       sort = plan_sort(shape, traits_, layout_.tuning.sort);
-      if (!sort) {
-        status_ = std::unexpected(sort.error());
-        return;
-      }
+      if (!sort) return plan_.append(sort, {});
     }
     const ScratchGroup results = group_before(*sort);
     widen(other_group(results));
@@ -594,11 +567,11 @@ class TopKPlanner {
       result_indices_ =
           shape_.write_indices ? indices_ : plan_.scratch("sorted indices", result_count_ * 4, ScratchGroup::second);
     }
-    append(sort, {{"keys", keys},
-                  {"values", unsorted},
-                  {"sorted_keys", top_keys_},
-                  {"sorted_values", result_indices_},
-                  {"item_count", search_, result_count_word * 4}});
+    plan_.append(sort, std::vector<Outer>{{"keys", keys},
+                                          {"values", unsorted},
+                                          {"sorted_keys", top_keys_},
+                                          {"sorted_values", result_indices_},
+                                          {"item_count", search_, result_count_word * 4}});
   }
 
   [[nodiscard]] std::string_view what_is_kept(const Compaction& compaction) const {
@@ -610,7 +583,6 @@ class TopKPlanner {
   // One ordered compaction on the tile frame, of as many items as a word of the search says.
   void compact(const Compaction& compaction, std::uint64_t most, std::uint64_t length_word, SlotId keys,
                SlotId indices) {
-    if (!status_) return;
     const bool from_argument = !compaction.from_candidates && source_.kind == SlotKind::argument;
     const ElementType key = moved_key(layout_.keys);
     const std::uint64_t room = compaction.takes_result ? result_count_ : count_ / layout_.tuning.candidate_share;
@@ -649,34 +621,28 @@ class TopKPlanner {
             written * ((compaction.writes_keys ? key.stride_bytes : 0) + (compaction.writes_indices ? 4 : 0));
       }
     }
-    append(made, {{"input", compaction.from_candidates ? candidates_ : source_},
-                  {"search", search_},
-                  {"item_count", search_, length_word * 4},
-                  {"output", keys},
-                  {"indices", indices},
-                  {"source_indices", candidate_indices_}});
+    plan_.append(made, std::vector<Outer>{{"input", compaction.from_candidates ? candidates_ : source_},
+                                          {"search", search_},
+                                          {"item_count", search_, length_word * 4},
+                                          {"output", keys},
+                                          {"indices", indices},
+                                          {"source_indices", candidate_indices_}});
   }
 
   // What belongs to the result follows by index.
   void gather(SlotId from, SlotId to, const ElementType& type, std::string_view what) {
-    const TopKKernel kernel = top_k_gather_kernel(layout_, type.stride_bytes, count_is_on_device());
-    PlanBuilder::Step step;
-    if (kernel)
-      step.workgroup_count =
-          div_ceil(result_count_, std::uint64_t{is_half(type) ? 2u : 1u} * (*kernel)->workgroup_size);
-    step.params = {{"result_count", static_cast<std::uint32_t>(result_count_)},
-                   {"count_first", static_cast<std::uint32_t>(result_count_word)},
-                   {"indices_first", 0},
-                   {"values_first", 0},
-                   {"output_first", 0}};
-    step.bindings = {bind("indices", result_indices_, "indices_first"),
-                     {"values_in", from, 0, 0, "values_first"},
-                     {"values_out", to, 0, 0, "output_first"}};
-    if (count_is_on_device()) step.bindings.push_back({"search", search_});
-    step.reason = std::format("{} of the result follow by index", what);
-    step.bytes_read = result_count_ * (std::uint64_t{4} + type.stride_bytes);
-    step.bytes_written = result_count_ * type.stride_bytes;
-    dispatch(kernel, std::move(step));
+    Gather gather{.name = "top_k_gather",
+                  .indices = result_indices_,
+                  .from = from,
+                  .to = to,
+                  .type = type,
+                  .source_count = count_,
+                  .item_count = result_count_,
+                  .count_word = result_count_word,
+                  .most_threads = top_k_item_threads(layout_),
+                  .reason = std::format("{} of the result follow by index", what)};
+    if (count_is_on_device()) gather.counts = search_;
+    add_gather(plan_, gather);
   }
 
   const TopKShape& shape_;
@@ -686,7 +652,6 @@ class TopKPlanner {
   std::uint64_t result_count_;  // at most
   TopKLayout layout_;
   PlanBuilder plan_;
-  Status status_;
   SlotId keys_;
   SlotId values_;
   SlotId top_keys_;
