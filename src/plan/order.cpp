@@ -57,7 +57,7 @@ Status check_order(const ElementType& key, const KeyOrder& order, std::string_vi
 
 // Floats are sign and magnitude: half of the range plus or minus the magnitude makes -0 and +0 one. All ones is NaN. No
 // float is compared, since a WGSL compiler may assume that there are no NaN.
-std::string ordered_bits_text(Scalar scalar, bool is_f64) {
+std::string ordered_bits_text(Scalar scalar, bool is_f64, std::string_view type, bool descending) {
   std::string text;
   std::string ordered = "key";
   if (is_f64) {
@@ -70,7 +70,7 @@ std::string ordered_bits_text(Scalar scalar, bool is_f64) {
   } else if (scalar == Scalar::f32) {
     text =
         "  let magnitude = key & 0x7fffffffu;\n"
-        "  let sign = 0u - (key >> 31u);\n"
+        "  let sign = bitcast<u32>(bitcast<i32>(key) >> 31u);\n"
         "  let number = 0x80000000u + ((magnitude ^ sign) - sign);\n";
     ordered = "select(number, 0xffffffffu, magnitude > 0x7f800000u)";
   } else if (scalar == Scalar::f16) {
@@ -85,7 +85,8 @@ std::string ordered_bits_text(Scalar scalar, bool is_f64) {
     ordered = "key ^ vec2u(0u, 0x80000000u)";
   }
   const bool is_wide = is_f64 || scalar == Scalar::u64 || scalar == Scalar::i64;
-  return std::format("fn ordered_bits(key: RawKey) -> {} {{\n{}  return {};\n}}\n", is_wide ? "vec2u" : "u32", text,
+  if (descending) ordered = std::format("~({})", ordered);
+  return std::format("fn ordered_bits(key: {}) -> {} {{\n{}  return {};\n}}\n", type, is_wide ? "vec2u" : "u32", text,
                      ordered);
 }
 
@@ -110,8 +111,8 @@ void add_order(KernelBuilder& builder, const ElementType& key, const KeyOrder& o
     builder.part("int64.wgsl");
     less = order.reverse ? "less64(ordered_bits(b), ordered_bits(a))" : "less64(ordered_bits(a), ordered_bits(b))";
   }
-  builder.generated("order",
-                    ordered_bits_text(*key.scalar, order.is_f64) + std::format("{} {{ return {}; }}\n", head, less));
+  builder.generated("order", ordered_bits_text(*key.scalar, order.is_f64, "RawKey") +
+                                 std::format("{} {{ return {}; }}\n", head, less));
 }
 
 }  // namespace upsweep

@@ -27,9 +27,9 @@ std::string load_function(std::string_view name, const MovedItem& item, std::str
 // Whether the order is one of such keys; `call` begins the message: "A merge sort".
 Status check_order(const ElementType& key, const KeyOrder& order, std::string_view call);
 
-// ordered_bits(key: RawKey) -> RawKey: unsigned bits that compare as the numbers do; those of u64 are vec2u, low word
-// first. Of scalars, and of doubles as u64.
-std::string ordered_bits_text(Scalar scalar, bool is_f64);
+// ordered_bits(key: `type`): unsigned bits that compare as the numbers do, or the other way round; u32, of two words
+// vec2u, low word first. Keys of `type` are u32 or vec2u, i32 may be itself; of scalars, and of doubles as u64.
+std::string ordered_bits_text(Scalar scalar, bool is_f64, std::string_view type, bool descending = false);
 
 // RawKey, Key; key_value(raw: RawKey) -> Key; comes_before(a: RawKey, b: RawKey) -> bool; with the caller's text.
 void add_order(KernelBuilder& builder, const ElementType& key, const KeyOrder& order);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plan/kernel_builder.h"
+#include "plan/order.h"
 #include "plan/subgroup_plan.h"
 
 namespace upsweep {
@@ -29,38 +30,8 @@ std::uint32_t key_bits(const SortLayout& layout) { return layout.key == Scalar::
 
 }  // namespace
 
-// Floats are sign and magnitude; taking the magnitude from the middle or adding it makes -0 and +0 one.
 std::string ordered_bits_text(const SortLayout& layout) {
-  std::string ordered;
-  std::string text;
-  if (layout.is_f64) {
-    text =
-        "  let magnitude = vec2u(key.x, key.y & 0x7fffffffu);\n"
-        "  let below = vec2u(0u - magnitude.x, 0x80000000u - magnitude.y - u32(magnitude.x != 0u));\n"
-        "  let number = select(magnitude + vec2u(0u, 0x80000000u), below, key.y >= 0x80000000u);\n"
-        "  let is_nan = magnitude.y > 0x7ff00000u || (magnitude.y == 0x7ff00000u && magnitude.x != 0u);\n";
-    ordered = "select(number, vec2u(0xffffffffu), is_nan)";
-  } else if (layout.key == Scalar::f32) {
-    text =
-        "  let magnitude = key & 0x7fffffffu;\n"
-        "  let sign = bitcast<u32>(bitcast<i32>(key) >> 31u);\n"
-        "  let number = 0x80000000u + ((magnitude ^ sign) - sign);\n";
-    ordered = "select(number, 0xffffffffu, magnitude > 0x7f800000u)";
-  } else if (layout.key == Scalar::f16) {
-    text =
-        "  let magnitude = key & 0x7fffu;\n"
-        "  let sign = 0u - (key >> 15u);\n"
-        "  let number = 0x8000u + ((magnitude ^ sign) - sign);\n";
-    ordered = "select(number, 0xffffu, magnitude > 0x7c00u)";
-  } else if (layout.key == Scalar::i32) {
-    ordered = "key ^ 0x80000000u";
-  } else if (layout.key == Scalar::i64) {
-    ordered = "key ^ vec2u(0u, 0x80000000u)";
-  } else {
-    ordered = "key";
-  }
-  if (layout.descending) ordered = std::format("~({})", ordered);
-  return "fn ordered_bits(key: Key) -> Key {\n" + text + "  return " + ordered + ";\n}\n";
+  return ordered_bits_text(layout.key, layout.is_f64, "Key", layout.descending);
 }
 
 namespace {

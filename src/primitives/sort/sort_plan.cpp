@@ -671,13 +671,11 @@ class SortPlanner {
     if (has_short()) {
       auto step = whole_step();
       step.workgroup_count = short_windows;
-      for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"write_keys", shape_.write_keys},
-                                        {"begins_first", 0},
-                                        {"ends_first", 0},
-                                        {"short_first", words(short_first)},
-                                        {"workgroup_count", words(short_windows)}}) {
-        step.params.push_back({name, value});
-      }
+      step.params.append_range(std::initializer_list<Param>{{"write_keys", shape_.write_keys},
+                                                            {"begins_first", 0},
+                                                            {"ends_first", 0},
+                                                            {"short_first", words(short_first)},
+                                                            {"workgroup_count", words(short_windows)}});
       bind_segments(step);
       step.bindings.push_back({"lists", lists});
       step.reason = std::format("in segments of up to {} items each item counts those before it", short_.short_items);
@@ -688,17 +686,15 @@ class SortPlanner {
         std::min<std::uint64_t>(windows + most_medium, 4 * std::uint64_t{wanted_.max_workgroups});
     auto step = whole_step();
     step.workgroup_count = workers;
-    for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"pass_count", window_.pass_count},
-                                      {"write_keys", shape_.write_keys ? 1u : 0u},
-                                      {"begins_first", 0},
-                                      {"ends_first", 0},
-                                      {"shortest", shortest},
-                                      {"window_count", words(windows)},
-                                      {"medium_first", words(medium_first)},
-                                      {"most_medium", words(most_medium)},
-                                      {"workgroup_count", words(workers)}}) {
-      step.params.push_back({name, value});
-    }
+    step.params.append_range(std::initializer_list<Param>{{"pass_count", window_.pass_count},
+                                                          {"write_keys", shape_.write_keys ? 1u : 0u},
+                                                          {"begins_first", 0},
+                                                          {"ends_first", 0},
+                                                          {"shortest", shortest},
+                                                          {"window_count", words(windows)},
+                                                          {"medium_first", words(medium_first)},
+                                                          {"most_medium", words(most_medium)},
+                                                          {"workgroup_count", words(workers)}});
     bind_segments(step);
     step.bindings.push_back({"lists", lists});
     step.reason = std::format("segments of up to {} items are sorted in workgroup memory", window_.tile_items());
@@ -735,15 +731,13 @@ class SortPlanner {
     const SortKernel spine = sort_segment_spine_kernel(layout_);
     const SortKernel scatter = sort_scatter_kernel(layout_, traits_);
     const auto add_lists = [&](PlanBuilder::Step& step, std::uint32_t pass, bool moves_items) {
-      for (const auto& [name, value] :
-           {std::pair<std::string_view, std::uint32_t>{"pass_number", pass},
-            {"chunk_count", words(most_chunks)},
-            {"chunk_items", words(chunk_items)},
-            {"workgroup_count", words(workers)},
-            {"make_values", moves_items && layout_.makes_values && pass == 0 ? 1u : 0u},
-            {"write_keys", pass + 1 == layout_.pass_count && !shape_.write_keys ? 0u : 1u}}) {
-        step.params.push_back({name, value});
-      }
+      step.params.append_range(
+          std::initializer_list<Param>{{"pass_number", pass},
+                                       {"chunk_count", words(most_chunks)},
+                                       {"chunk_items", words(chunk_items)},
+                                       {"workgroup_count", words(workers)},
+                                       {"make_values", moves_items && layout_.makes_values && pass == 0 ? 1u : 0u},
+                                       {"write_keys", pass + 1 == layout_.pass_count && !shape_.write_keys ? 0u : 1u}});
       step.bindings.push_back({"partials", partials});
       step.bindings.push_back({"long_segments", long_segments});
       step.bindings.push_back({"chunk_segments", chunk_segments});
