@@ -91,18 +91,19 @@ struct Stop {
   }
 };
 
-/// Words among which are NaN of either sign, both zeros, infinities and subnormals when they are read as f32.
-inline std::vector<std::uint32_t> special_words(std::uint32_t count, std::uint64_t seed) {
-  auto words = random_items<std::uint32_t>(count, seed);
+/// Every third word becomes one that is NaN of either sign, a zero, an infinity or subnormal when it is read as f32.
+inline std::vector<std::uint32_t> with_special_words(std::vector<std::uint32_t> words) {
   constexpr std::uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x7f800000, 0xff800000,
                                        0x7f800001, 0xffffffff, 0x7fffffff, 0xff800001, 0x007fffff, 0x3f800000};
   for (std::size_t i = 0; i < words.size(); i += 3) words[i] = special[i / 3 % std::size(special)];
   return words;
 }
+inline std::vector<std::uint32_t> special_words(std::uint32_t count, std::uint64_t seed) {
+  return with_special_words(random_items<std::uint32_t>(count, seed));
+}
 
 /// The same of doubles.
-inline std::vector<std::uint64_t> special_doubles(std::uint32_t count, std::uint64_t seed) {
-  auto words = random_items<std::uint64_t>(count, seed);
+inline std::vector<std::uint64_t> with_special_doubles(std::vector<std::uint64_t> words) {
   constexpr std::uint64_t special[] = {0,
                                        0x8000000000000000,
                                        1,
@@ -119,6 +120,9 @@ inline std::vector<std::uint64_t> special_doubles(std::uint32_t count, std::uint
                                        0x80000000ffffffff};
   for (std::size_t i = 0; i < words.size(); i += 3) words[i] = special[i / 3 % std::size(special)];
   return words;
+}
+inline std::vector<std::uint64_t> special_doubles(std::uint32_t count, std::uint64_t seed) {
+  return with_special_doubles(random_items<std::uint64_t>(count, seed));
 }
 
 inline std::vector<Half> halves_of(const std::vector<std::uint32_t>& words) {

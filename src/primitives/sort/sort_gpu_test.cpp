@@ -158,10 +158,7 @@ TEST_P(SortGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
     check_pairs(random_items<std::int32_t>(count, seed), {.key = ElementType::i32(), .descending = descending},
                 setting);
     // Words of all kinds: NaN of either sign, subnormals, -0.
-    auto words = random_items<std::uint32_t>(count, seed);
-    const std::uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x7f800000, 0xff800000,
-                                     0x7f800001, 0xffffffff, 0x7fffffff, 0xff800001, 0x007fffff, 0x3f800000};
-    for (std::size_t i = 0; i < words.size(); i += 3) words[i] = special[i / 3 % std::size(special)];
+    const auto words = special_words(count, seed);
     check_pairs(items_of<float>(bytes_of(words)), {.key = ElementType::f32(), .descending = descending}, setting);
     if (HasFailure() || !is_thorough()) return;
     std::vector<Half> halves;
@@ -174,22 +171,7 @@ TEST_P(SortGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
     check_pairs(longs, {.key = ElementType::u64(), .descending = descending}, setting);
     check_pairs(items_of<std::int64_t>(bytes_of(longs)), {.key = ElementType::i64(), .descending = descending},
                 setting);
-    const std::uint64_t special_doubles[] = {0,
-                                             0x8000000000000000,
-                                             1,
-                                             0x8000000000000001,
-                                             0x7ff0000000000000,
-                                             0xfff0000000000000,
-                                             0x7ff0000000000001,
-                                             0xffffffffffffffff,
-                                             0xfff0000000000001,
-                                             0x3ff0000000000000,
-                                             0xbff0000000000000,
-                                             0x00000000ffffffff,
-                                             0x8000000100000000,
-                                             0x80000000ffffffff};
-    for (std::size_t i = 0; i < longs.size(); i += 3) longs[i] = special_doubles[i / 3 % std::size(special_doubles)];
-    check_pairs(items_of<double>(bytes_of(longs)),
+    check_pairs(items_of<double>(bytes_of(with_special_doubles(longs))),
                 {.key = ElementType::u64(), .key_is_f64 = true, .descending = descending}, setting);
     if (HasFailure()) return;
   }
@@ -380,7 +362,7 @@ TEST_P(SortGpu, StructsAreSortedByTheirFieldsTheFirstOneFirst) {
       // -1, 0 or 1, by one field.
       const auto compare = [&](const Name& a, const Name& b, const KeyField& field) {
         const auto sign = [&](const auto& x, const auto& y) {
-          return int{comes_before(y, x)} - int{comes_before(x, y)};
+          return int{is_less_by_value(y, x)} - int{is_less_by_value(x, y)};
         };
         int result = sign(a.group, b.group);
         if (field == weight) result = sign(a.weight, b.weight);

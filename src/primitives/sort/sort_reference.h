@@ -11,29 +11,10 @@
 #include <vector>
 
 #include "testing/generators.h"
+#include "testing/orders_for_tests.h"
 #include "upsweep/sort.h"
 
 namespace upsweep::testing {
-
-/// Comes `a` before `b` in an ascending sort? By value; NaN is the greatest.
-template <typename Key>
-bool comes_before(const Key& a, const Key& b) {
-  if constexpr (std::is_same_v<Key, Half>) {
-    return comes_before(number_of(a), number_of(b));
-  } else if constexpr (std::is_floating_point_v<Key>) {
-    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
-    // Without arithmetic that might take subnormals for zero.
-    using Word = std::conditional_t<sizeof(Key) == 4, std::int32_t, std::int64_t>;
-    const auto signed_magnitude = [](Key x) {
-      const Word bits = std::bit_cast<Word>(x);
-      constexpr Word magnitude = std::numeric_limits<Word>::max();
-      return bits < 0 ? -(bits & magnitude) : bits;
-    };
-    return signed_magnitude(a) < signed_magnitude(b);
-  } else {
-    return a < b;
-  }
-}
 
 /// The bits of integer keys as an unsigned number that compares alike.
 template <typename Key>
@@ -62,7 +43,7 @@ std::vector<std::uint32_t> sorted_indices(const std::vector<Key>& keys, const So
       return indices;
     }
   }
-  sort_by([](const Key& a, const Key& b) { return comes_before(a, b); });
+  sort_by([](const Key& a, const Key& b) { return is_less_by_value(a, b); });
   return indices;
 }
 

@@ -185,10 +185,7 @@ TEST_P(TopKGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
     check_type(random_items<std::uint32_t>(count, seed));
     check_type(random_items<std::int32_t>(count, seed));
     // Words of all kinds: NaN of either sign, subnormals, -0.
-    auto words = random_items<std::uint32_t>(count, seed);
-    const std::uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x7f800000, 0xff800000,
-                                     0x7f800001, 0xffffffff, 0x7fffffff, 0xff800001, 0x007fffff, 0x3f800000};
-    for (std::size_t i = 0; i < words.size(); i += 3) words[i] = special[i / 3 % std::size(special)];
+    const auto words = special_words(count, seed);
     check_type(items_of<float>(bytes_of(words)));
     if (HasFailure() || !is_thorough()) return;
     std::vector<Half> halves;
@@ -200,22 +197,7 @@ TEST_P(TopKGpu, KeysOfEveryTypeAreOrderedByValueInBothDirections) {
     for (std::size_t i = 0; i < longs.size(); i += 2) longs[i] = longs[i] % 5 << 31;
     check_type(longs);
     check_type(items_of<std::int64_t>(bytes_of(longs)));
-    const std::uint64_t special_doubles[] = {0,
-                                             0x8000000000000000,
-                                             1,
-                                             0x8000000000000001,
-                                             0x7ff0000000000000,
-                                             0xfff0000000000000,
-                                             0x7ff0000000000001,
-                                             0xffffffffffffffff,
-                                             0xfff0000000000001,
-                                             0x3ff0000000000000,
-                                             0xbff0000000000000,
-                                             0x00000000ffffffff,
-                                             0x8000000100000000,
-                                             0x80000000ffffffff};
-    for (std::size_t i = 0; i < longs.size(); i += 3) longs[i] = special_doubles[i / 3 % std::size(special_doubles)];
-    check_type(items_of<double>(bytes_of(longs)));
+    check_type(items_of<double>(bytes_of(with_special_doubles(longs))));
     if (HasFailure()) return;
   }
 }
