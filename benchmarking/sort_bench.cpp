@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <format>
 #include <thread>
 
 #include "benchmarking/bench_families.h"
 #include "benchmarking/ladder/cpu_steps.h"
+#include "benchmarking/sorted_bench.h"
 #include "benchmarking/tuning.h"
 
 namespace upsweep::bench {
@@ -28,109 +28,26 @@ constexpr std::array sort_operations{
     SortOperation{.name = "pairs_in_segments_of_1000", .has_values = true, .segment_items = 1000},
 };
 
-constexpr std::uint64_t chunk_items = 1ull << 22;
-
-// Spreads the bits of a key, so that the sum over a multiset tells it from others.
-constexpr std::uint64_t mixed(std::uint64_t key) {
-  key = (key ^ (key >> 31)) * 0x7fb5d329728ea185u;
-  key = (key ^ (key >> 27)) * 0x81dadef4bc2dd44du;
-  return key ^ (key >> 33);
-}
-
-// Sorted, and the same keys as the input: by the sum of their mixed bits. With values that number the items each key is
-// that of its number and pairs ascend, so that no item is missing and equal keys have kept their order. The same for
-// each segment where there are segments.
-template <typename Key, typename InputKey>
-Result<Verdict> check_sorted(Context& context, const BufferView& keys, const BufferView* values,
-                             std::uint64_t item_count, std::uint64_t segment_items, InputKey input_key) {
-  std::uint64_t sum = 0;     // of the segment so far
-  std::uint64_t wanted = 0;  // the same of the input
-  std::uint64_t segment_end = 0;
-  std::uint64_t segment = 0;
-  Key last_key = 0;
-  std::uint32_t last_value = 0;
-  for (std::uint64_t first = 0; first < item_count; first += chunk_items) {
-    const std::uint64_t count = std::min(chunk_items, item_count - first);
-    const auto read = [&]<typename T>(const BufferView& view, std::vector<T>& items) -> Status {
-      const auto bytes = context.read(BufferView(view.buffer, view.offset_bytes + first * sizeof(T), count * sizeof(T)),
-                                      count * sizeof(T));
-      if (!bytes) return std::unexpected(bytes.error());
-      items.resize(count);
-      std::memcpy(items.data(), bytes->data(), count * sizeof(T));
-      return {};
-    };
-    std::vector<Key> key_chunk;
-    std::vector<std::uint32_t> value_chunk;
-    if (const Status ok = read(keys, key_chunk); !ok) return std::unexpected(ok.error());
-    if (values != nullptr) {
-      if (const Status ok = read(*values, value_chunk); !ok) return std::unexpected(ok.error());
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Key key = key_chunk[i];
-      const bool is_first = first + i == segment_end;
-      if (is_first) {
-        if (sum != wanted) return Verdict{};
-        segment_end = item_count;
-        if (segment_items != 0) {
-          do {
-            segment_end = segment_begin(++segment, segment_items, item_count);
-          } while (segment_end == first + i);
-        }
-      }
-      if (!is_first && key < last_key) return Verdict{};
-      if (values != nullptr) {
-        const std::uint32_t value = value_chunk[i];
-        if (value >= item_count || input_key(value) != key) return Verdict{};
-        if (!is_first && key == last_key && value <= last_value) return Verdict{};
-        last_value = value;
-      }
-      sum += mixed(key);
-      wanted += mixed(input_key(static_cast<std::uint32_t>(first + i)));
-      last_key = key;
-    }
-  }
-  return Verdict{.correct = sum == wanted};
-}
-
-class SortBench : public LibraryBench {
+class SortBench : public SortedBench {
  public:
   SortBench(const SortOperation& operation, ElementType type, std::vector<std::string> tuning)
-      : LibraryBench("sort", std::string(operation.name), std::move(type)),
-        has_values_(operation.has_values),
-        segment_items_(operation.segment_items),
+      : SortedBench("sort", std::string(operation.name), std::move(type), operation.has_values,
+                    operation.segment_items),
         tuning_(std::move(tuning)) {}
 
   Status prepare(Session& session, std::uint64_t most_items) override {
-    if (const Status ok = session.fill_input(*type().scalar); !ok) return ok;
+    if (const Status ok = SortedBench::prepare(session, most_items); !ok) return ok;
+    if (segment_items() == 0) return {};
     const std::uint64_t most = std::max<std::uint64_t>(most_items, 1);
-    const auto keys = session.buffer("output", words_of(most));
-    if (!keys) return std::unexpected(keys.error());
-    sorted_keys_ = *keys;
-    if (segment_items_ != 0) {
-      // They depend on the number of items at their end alone, where they are cut off.
-      const auto offsets = session.buffer("offsets", most / segment_items_ + 2);
-      if (!offsets) return std::unexpected(offsets.error());
-      offsets_ = *offsets;
-      std::vector<std::uint32_t> words;
-      for (std::uint64_t s = 0; s < most / segment_items_ + 2; ++s) {
-        words.push_back(static_cast<std::uint32_t>(segment_begin(s, segment_items_, most)));
-      }
-      if (const Status ok = session.context().write(offsets_, std::as_bytes(std::span(words))); !ok) return ok;
+    // They depend on the number of items at their end alone, where they are cut off.
+    const auto offsets = session.buffer("offsets", most / segment_items() + 2);
+    if (!offsets) return std::unexpected(offsets.error());
+    offsets_ = *offsets;
+    std::vector<std::uint32_t> words;
+    for (std::uint64_t s = 0; s < most / segment_items() + 2; ++s) {
+      words.push_back(static_cast<std::uint32_t>(segment_begin(s, segment_items(), most)));
     }
-    if (!has_values_) return {};
-    const auto values = session.buffer("values", most);
-    if (!values) return std::unexpected(values.error());
-    values_ = *values;
-    const auto sorted = session.buffer("sorted values", most);
-    if (!sorted) return std::unexpected(sorted.error());
-    sorted_values_ = *sorted;
-    std::vector<std::uint32_t> numbers;
-    for (std::uint64_t first = 0; first < most; first += chunk_items) {
-      numbers.resize(std::min(chunk_items, most - first));
-      for (std::uint64_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(first + i);
-      const BufferView view(values_.buffer, values_.offset_bytes + first * 4, numbers.size() * 4);
-      if (const Status ok = session.context().write(view, std::as_bytes(std::span(numbers))); !ok) return ok;
-    }
+    if (const Status ok = session.context().write(offsets_, std::as_bytes(std::span(words))); !ok) return ok;
     return {};
   }
 
@@ -146,8 +63,8 @@ class SortBench : public LibraryBench {
 
   [[nodiscard]] SortShape shape_of(std::uint64_t item_count) const {
     SortShape shape{.item_count = Count::on_host(item_count), .key = type()};
-    if (has_values_) shape.value = ElementType::u32();
-    if (segment_items_ != 0) shape.segment_count = Count::on_host(item_count / segment_items_ + 1);
+    if (has_values()) shape.value = ElementType::u32();
+    if (segment_items() != 0) shape.segment_count = Count::on_host(item_count / segment_items() + 1);
     return shape;
   }
 
@@ -155,12 +72,12 @@ class SortBench : public LibraryBench {
     const SortShape shape = shape_of(item_count);
     auto plan = plan_sort(shape, session.context().traits(), tuning);
     if (!plan) return std::unexpected(plan.error());
-    SortBuffers buffers{.keys = session.input(), .sorted_keys = sorted_keys_};
-    if (has_values_) {
-      buffers.values = values_;
-      buffers.sorted_values = sorted_values_;
+    SortBuffers buffers{.keys = session.input(), .sorted_keys = sorted_keys()};
+    if (has_values()) {
+      buffers.values = values();
+      buffers.sorted_values = sorted_values();
     }
-    if (segment_items_ != 0) {
+    if (segment_items() != 0) {
       buffers.segment_begins = offsets_;
       buffers.segment_ends = BufferView(offsets_.buffer, offsets_.offset_bytes + 4);
     }
@@ -170,33 +87,8 @@ class SortBench : public LibraryBench {
                 }};
   }
 
-  Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
-    const std::uint64_t key_words = words_of(item_count);
-    Expectation expected{.outputs = {BufferView(sorted_keys_.buffer, 0, key_words * 4)},
-                         .check = [&session, item_count, this] { return check(session.context(), item_count); },
-                         .bytes_moved = 8 * (key_words + (has_values_ ? item_count : 0))};
-    if (has_values_) expected.outputs.emplace_back(sorted_values_.buffer, 0, item_count * 4);
-    return expected;
-  }
-
  private:
-  Result<Verdict> check(Context& context, std::uint64_t item_count) const {
-    const BufferView* values = has_values_ ? &sorted_values_ : nullptr;
-    const Scalar scalar = *type().scalar;
-    if (scalar == Scalar::u64) {
-      return check_sorted<std::uint64_t>(context, sorted_keys_, values, item_count, segment_items_, input_u64);
-    }
-    // Numbers in [0, 1) compare as their bits do.
-    return check_sorted<std::uint32_t>(context, sorted_keys_, values, item_count, segment_items_,
-                                       [scalar](std::uint32_t i) { return input_bits(i, scalar); });
-  }
-
-  bool has_values_;
-  std::uint64_t segment_items_;
   std::vector<std::string> tuning_;
-  BufferView sorted_keys_;
-  BufferView values_;
-  BufferView sorted_values_;
   BufferView offsets_;
 };
 
