@@ -1,36 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep explain sort.
-#include "explain.h"
+#include "explain_keyed.h"
 #include "upsweep/sort.h"
 
 namespace upsweep::cli {
 namespace {
 
-struct ExplainSortOptions : ExplainOptions {
-  std::string values;
+struct ExplainSortOptions : KeyedExplainOptions {
   std::vector<std::uint32_t> bits;
   bool descending = false;
-  bool indices = false;
-  bool no_keys = false;
   bool in_place = false;
   std::string path = "automatic";
 };
 
 Outcome run_explain_sort(Program& program, const ExplainSortOptions& options) {
-  SortShape shape{.key_is_f64 = options.type == "f64",
-                  .descending = options.descending,
+  SortShape shape{.descending = options.descending,
                   .write_keys = !options.no_keys,
                   .write_indices = options.indices,
                   .in_place = options.in_place};
-  // WebGPU has no doubles: their bits are keys of two words.
-  const auto key = element_type_from_name(shape.key_is_f64 ? "u64" : options.type);
-  if (!key) return failed(key.error());
-  shape.key = *key;
-  if (!options.values.empty()) {
-    const auto value = element_type_from_name(options.values);
-    if (!value) return failed(value.error());
-    shape.value = *value;
-  }
+  if (const auto ok = read_keyed_types(options, shape); !ok) return ok;
   const auto count = parse_count(options.items);
   if (!count) return std::unexpected(count.error());
   shape.item_count = options.count(*count);
@@ -78,16 +66,11 @@ void add_explain_sort(Program& program, CLI::App& explain) {
                                   "  upsweep explain sort --items 5000 --type i32 --in-place --dump",
                                   options, run_explain_sort);
   command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")->required()->type_name("N");
-  command.add_option("--type", options->type, "Keys: u32, i32, f32, f16, u64, i64 or f64 (shown as u64 bits)")
-      ->capture_default_str()
-      ->type_name("TYPE");
-  command.add_option("--values", options->values, "Values: f16, u32, u64, vec4f, ...")->type_name("TYPE");
+  add_keyed_options(command, *options);
   command.add_flag("--descending", options->descending, "The greatest first");
   command.add_option("--bits", options->bits, "Sort by these bits of the keys alone")
       ->expected(2)
       ->type_name("BEGIN END");
-  command.add_flag("--indices", options->indices, "Write where each item was");
-  command.add_flag("--no-keys", options->no_keys, "Do not write the keys");
   command.add_flag("--in-place", options->in_place, "Input and output are one array");
   command.add_option("--path", options->path, "automatic, three-pass or single-pass")
       ->check(CLI::IsMember({"automatic", "three-pass", "single-pass"}))

@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep explain topk.
-#include "explain.h"
+#include "explain_keyed.h"
 #include "upsweep/top_k.h"
 
 namespace upsweep::cli {
 namespace {
 
-struct ExplainTopKOptions : ExplainOptions {
+struct ExplainTopKOptions : KeyedExplainOptions {
   std::string k;
-  std::string values;
   bool smallest = false;
   bool input_order = false;
-  bool indices = false;
-  bool no_keys = false;
   bool threshold = false;
 };
 
 Outcome run_explain_top_k(Program& program, const ExplainTopKOptions& options) {
-  TopKShape shape{.key_is_f64 = options.type == "f64",
-                  .largest = !options.smallest,
+  TopKShape shape{.largest = !options.smallest,
                   .order = options.input_order ? TopKOrder::input_order : TopKOrder::sorted,
                   .write_keys = !options.no_keys,
                   .write_indices = options.indices,
                   .write_threshold = options.threshold};
-  // WebGPU has no doubles: their bits are keys of two words.
-  const auto key = element_type_from_name(shape.key_is_f64 ? "u64" : options.type);
-  if (!key) return failed(key.error());
-  shape.key = *key;
-  if (!options.values.empty()) {
-    const auto value = element_type_from_name(options.values);
-    if (!value) return failed(value.error());
-    shape.value = *value;
-  }
+  if (const auto ok = read_keyed_types(options, shape); !ok) return ok;
   const auto count = parse_count(options.items);
   if (!count) return std::unexpected(count.error());
   const auto k = parse_count(options.k);
@@ -67,14 +55,9 @@ void add_explain_top_k(Program& program, CLI::App& explain) {
                                   options, run_explain_top_k);
   command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")->required()->type_name("N");
   command.add_option("-k", options->k, "How many are wanted")->required()->type_name("K");
-  command.add_option("--type", options->type, "Keys: u32, i32, f32, f16, u64, i64 or f64 (shown as u64 bits)")
-      ->capture_default_str()
-      ->type_name("TYPE");
-  command.add_option("--values", options->values, "Values: f16, u32, u64, vec4f, ...")->type_name("TYPE");
+  add_keyed_options(command, *options);
   command.add_flag("--smallest", options->smallest, "The smallest, not the largest");
   command.add_flag("--input-order", options->input_order, "Leave the result as it stands in the input");
-  command.add_flag("--indices", options->indices, "Write where each item was");
-  command.add_flag("--no-keys", options->no_keys, "Do not write the keys");
   command.add_flag("--threshold", options->threshold, "Write the last key of the result");
   command.add_flag("--device-count", options->device_count, "The count of items is read on the device");
   add_view_options(command, *options);

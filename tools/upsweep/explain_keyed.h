@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What explanations of calls on keys with values share: options, and the types that they name.
+#pragma once
+
+#include <string>
+
+#include "explain.h"
+
+namespace upsweep::cli {
+
+struct KeyedExplainOptions : ExplainOptions {
+  std::string values;
+  bool indices = false;
+  bool no_keys = false;
+};
+
+inline void add_keyed_options(CLI::App& command, KeyedExplainOptions& options) {
+  command.add_option("--type", options.type, "Keys: u32, i32, f32, f16, u64, i64 or f64 (shown as u64 bits)")
+      ->capture_default_str()
+      ->type_name("TYPE");
+  command.add_option("--values", options.values, "Values: f16, u32, u64, vec4f, ...")->type_name("TYPE");
+  command.add_flag("--indices", options.indices, "Write where each item was");
+  command.add_flag("--no-keys", options.no_keys, "Do not write the keys");
+}
+
+// Into `key`, `key_is_f64` and `value` of the shape.
+template <typename Shape>
+Outcome read_keyed_types(const KeyedExplainOptions& options, Shape& shape) {
+  // WebGPU has no doubles: their bits are keys of two words.
+  shape.key_is_f64 = options.type == "f64";
+  const auto key = element_type_from_name(shape.key_is_f64 ? "u64" : options.type);
+  if (!key) return failed(key.error());
+  shape.key = *key;
+  if (options.values.empty()) return {};
+  const auto value = element_type_from_name(options.values);
+  if (!value) return failed(value.error());
+  shape.value = *value;
+  return {};
+}
+
+}  // namespace upsweep::cli
