@@ -571,7 +571,7 @@ class TopKPlanner {
                                           {"values", unsorted},
                                           {"sorted_keys", top_keys_},
                                           {"sorted_values", result_indices_},
-                                          {"item_count", search_, result_count_word * 4}});
+                                          {"item_count", search_, std::uint64_t{result_count_word} * 4}});
   }
 
   [[nodiscard]] std::string_view what_is_kept(const Compaction& compaction) const {
