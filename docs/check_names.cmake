@@ -3,6 +3,8 @@
 file(READ "${PAGE}" page)
 file(GLOB_RECURSE files "${SOURCE}/*.wgsl")
 list(FILTER files EXCLUDE REGEX "/probe_[a-z]+\\.wgsl$")
+# Nor do those of sparse matrices, which take numbers alone.
+list(FILTER files EXCLUDE REGEX "/(sparse|spmv|csr|coo|conjugate_gradient|pagerank)[a-z_]*[^/]*\\.wgsl$")
 set(missing "")
 foreach(file IN LISTS files)
   file(STRINGS "${file}" lines REGEX "^(@group|fn |struct |const |alias |var<)")

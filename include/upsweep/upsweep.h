@@ -24,5 +24,7 @@
 #include "upsweep/search.h"
 #include "upsweep/select.h"
 #include "upsweep/sort.h"
+#include "upsweep/sparse.h"
+#include "upsweep/spmv.h"
 #include "upsweep/status.h"
 #include "upsweep/top_k.h"

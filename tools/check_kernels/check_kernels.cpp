@@ -37,6 +37,7 @@ constexpr std::array families{
     Family{"sort", add_sort_kernels},
     Family{"orders", add_order_kernels},
     Family{"top_k", add_top_k_kernels},
+    Family{"spmv", add_spmv_kernels},
 };
 
 int write_kernels(const std::filesystem::path& folder) {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upsweep/spmv.h"
+
+#include <array>
+
+#include "exec/context_impl.h"
+#include "plan/hash.h"
+
+namespace upsweep {
+namespace {
+
+struct Key {
+  SpmvShape shape;
+  std::optional<SpmvTuning> tuning;
+  bool operator==(const Key&) const = default;
+};
+
+// Not every field: equality decides, the hash only has to spread.
+std::uint64_t hash_of(const Key& key) {
+  const SparseShape& matrix = key.shape.matrix;
+  std::uint64_t hash = hash_bytes("spmv");
+  hash = hash_number(static_cast<std::uint64_t>(matrix.format) * 4 + static_cast<std::uint64_t>(matrix.values), hash);
+  hash = hash_number((std::uint64_t{matrix.row_count} << 32) | matrix.column_count, hash);
+  hash = hash_number((std::uint64_t{matrix.entry_count} << 32) | matrix.width, hash);
+  hash = hash_number(std::bit_cast<std::uint32_t>(key.shape.alpha), hash);
+  return hash_number(std::bit_cast<std::uint32_t>(key.shape.beta), hash);
+}
+
+}  // namespace
+
+Status record_spmv(Context& context, RecordTarget target, const SpmvShape& shape, const SpmvBuffers& buffers,
+                   std::optional<SpmvTuning> tuning) {
+  const Key key{shape, tuning};
+  const auto plan =
+      cached_plan(context.impl(), hash_of(key), key, [&] { return plan_spmv(shape, context.traits(), tuning); });
+  if (!plan) return std::unexpected(plan.error());
+  const SparseBuffers& matrix = buffers.matrix;
+  const std::array arguments{Argument{"row_offsets", matrix.row_offsets},
+                             Argument{"rows", matrix.rows},
+                             Argument{"slice_offsets", matrix.slice_offsets},
+                             Argument{"row_order", matrix.row_order},
+                             Argument{"columns", matrix.columns},
+                             Argument{"values", matrix.values},
+                             Argument{"rest_rows", matrix.rest_rows},
+                             Argument{"rest_offsets", matrix.rest_offsets},
+                             Argument{"rest_columns", matrix.rest_columns},
+                             Argument{"rest_values", matrix.rest_values},
+                             Argument{"x", buffers.x},
+                             Argument{"y", buffers.y},
+                             Argument{"scalars", buffers.scalars}};
+  return context.record(target, **plan, arguments);
+}
+
+}  // namespace upsweep
