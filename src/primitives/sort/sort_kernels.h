@@ -33,7 +33,8 @@ struct SortLayout {
   SortRanking ranking = SortRanking::workgroup;
   std::uint32_t counter_rows = 0;  // of the subgroups
   std::uint32_t pass_count = 0;
-  bool is_broken = false;  // tests only: DeviceTraits::test_broken_look_back
+  bool takes_all_bits = false;  // of the keys; else a range of the ordered keys that docs/sort.md describes
+  bool is_broken = false;       // tests only: DeviceTraits::test_broken_look_back
   // Segments are sorted: windows of them, whose items carry a tag, or the chunks of long ones.
   bool has_segments = false;
   bool is_window = false;

@@ -28,9 +28,27 @@ bool is_float(const SortLayout& layout) {
 
 std::uint32_t key_bits(const SortLayout& layout) { return layout.key == Scalar::f16 ? 16 : 32 * layout.key_words; }
 
+// The order of plan/order.h in other numbers, which take fewer instructions: -infinity is put at 0, so that NaN of
+// either sign are above infinity; all become one number, and that is moved to all ones.
+std::string short_float_bits_text(const SortLayout& layout) {
+  const bool is_half = layout.key == Scalar::f16;
+  const std::uint32_t infinity = is_half ? 0x7c00 : 0x7f800000;
+  const std::uint32_t ones = is_half ? 0xffff : 0xffffffff;
+  const std::uint32_t nan = 2 * infinity + 1;
+  return std::format(
+      "fn ordered_bits(key: Key) -> u32 {{\n"
+      "  let sign = {};\n"
+      "  let number = ((key & {:#x}u) ^ sign) - sign + {:#x}u;\n"
+      "  return {}(min(number, {:#x}u) + {:#x}u);\n}}\n",
+      is_half ? "0u - (key >> 15u)" : "bitcast<u32>(bitcast<i32>(key) >> 31u)", ones >> 1, infinity,
+      layout.descending ? "~" : "", nan, ones - nan);
+}
+
 }  // namespace
 
 std::string ordered_bits_text(const SortLayout& layout) {
+  const bool is_narrow = layout.key == Scalar::f32 || layout.key == Scalar::f16;
+  if (layout.takes_all_bits && is_narrow) return short_float_bits_text(layout);
   return ordered_bits_text(layout.key, layout.is_f64, "Key", layout.descending);
 }
 
@@ -79,6 +97,16 @@ std::string padded_digit_text(const SortLayout& layout) {
   const bool has_pad = !(is_float(layout) && layout.descending);
   return std::format("fn padded_digit(key: Key, digit: Digit, is_pad: bool) -> u32 {{\n  return {};\n}}\n",
                      has_pad ? "digit_of(key, digit)" : "select(digit_of(key, digit), digit.mask, is_pad)");
+}
+
+// Places have 16 bits: two lie in a word, which spares registers.
+std::uint32_t place_words(std::uint32_t count) { return (count + 1) / 2; }
+std::string place_at(std::uint32_t i) {
+  return i % 2 == 0 ? std::format("(places.p{} & 0xffffu)", i / 2) : std::format("(places.p{} >> 16u)", i / 2);
+}
+std::string set_place(std::uint32_t i, std::string_view place) {
+  return i % 2 == 0 ? std::format("places.p{} = {};", i / 2, place)
+                    : std::format("places.p{} |= ({}) << 16u;", i / 2, place);
 }
 
 std::string item_at(std::uint32_t i) { return i == 0 ? "first" : std::format("first + {}u * step", i); }
@@ -141,9 +169,52 @@ std::string load_values_text(const SortLayout& layout, bool from_output) {
   return text + "  return items;\n}\n";
 }
 
-std::string place_text(const SortLayout& layout) {
+bool uses_subgroups(SortRanking ranking) {
+  return ranking == SortRanking::subgroup || ranking == SortRanking::subgroup_wide;
+}
+
+bool ranks_in_order(const SortLayout& layout) { return layout.tuning.lock_step && uses_subgroups(layout.ranking); }
+
+constexpr std::string_view place_keys_head =
+    "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
+    " -> Places {\n"
+    "  var places: Places;\n";
+
+// Lanes in order: what the atomic addition that counts a key returns is the key's rank in its row of counters.
+std::string place_in_order_text(const SortLayout& layout) {
   const std::uint32_t count = layout.tuning.items_per_thread;
-  const bool lock_step = layout.tuning.lock_step;
+  const bool keeps_digits = is_float(layout);  // costly to find: four in a word
+  std::string text = "var<private> ranks: Places;  // in the row of counters\n";
+  if (keeps_digits) text += struct_of("Digits", "q", "u32", (count + 3) / 4) + "var<private> kept_digits: Digits;\n";
+  text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string counting = std::format("atomicAdd(&stage[row + d{}], 1u)", i);
+    text += std::format("  let d{} = {};\n", i, digit_at(layout, i));
+    text += layout.is_broken ? std::format("  {};\n  let r{} = 0u;\n", counting, i)
+                             : std::format("  let r{} = {};\n", i, counting);
+  }
+  for (std::uint32_t i = 0; i < count; i += 2) {
+    const std::string second = i + 1 == count ? std::string() : std::format(" | (r{} << 16u)", i + 1);
+    text += std::format("  ranks.p{} = r{}{};\n", i / 2, i, second);
+  }
+  for (std::uint32_t i = 0; keeps_digits && i < count; ++i) {
+    text += std::format("  kept_digits.q{} {} d{} << {}u;\n", i / 4, i % 4 == 0 ? "=" : "|=", i, i % 4 * 8);
+  }
+  text += std::format("}}\n{}  let row = thread.subgroup * DIGITS;\n", place_keys_head);
+  const auto start = [&](std::uint32_t i) {
+    return std::format(
+        "stage_get(row + {})",
+        keeps_digits ? std::format("extractBits(kept_digits.q{}, {}u, 8u)", i / 4, i % 4 * 8) : digit_at(layout, i));
+  };
+  for (std::uint32_t i = 0; i < count; i += 2) {
+    const std::string second = i + 1 == count ? std::string() : std::format(" + ({} << 16u)", start(i + 1));
+    text += std::format("  places.p{0} = ranks.p{0} + {1}{2};\n", i / 2, start(i), second);
+  }
+  return text + "  return places;\n}\n";
+}
+
+std::string place_by_ballots_text(const SortLayout& layout) {
+  const std::uint32_t count = layout.tuning.items_per_thread;
   const bool emulated = layout.ranking == SortRanking::emulated;
   std::string text;
   text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
@@ -162,32 +233,23 @@ std::string place_text(const SortLayout& layout) {
     }
     text += "  return mask;\n}\n";
   }
+  text += place_keys_head;
   text +=
-      "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
-      " -> Places {\n"
-      "  var places: Places;\n"
       "  let row = thread.subgroup * DIGITS;\n"
       "  let below = lanes_below(thread.lane);\n";
   if (!emulated) text += "  let lanes = ballot(true);\n";
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string peers =
         emulated ? std::format("peers(d{}, thread)", i) : std::format("lanes_with(d{}, lanes)", i);
-    text += std::format("  let d{0} = {1};\n  let m{0} = {2};\n  let r{0} = count_lanes(m{0} & below);\n", i,
-                        digit_at(layout, i), peers);
-    if (lock_step) {
-      text += std::format("  places.p{0} = r{0} + stage_get(row + d{0});\n", i);
-      if (layout.is_broken) continue;
-      text += std::format(
-          "  if (is_highest(m{0}, below, thread.lane)) {{ stage_put(row + d{0}, places.p{0} + 1u); }}\n", i);
-    } else {
-      // The barrier orders the counters of this step before those of the next.
-      text += std::format(
-          "  var b{0} = 0u;\n"
-          "  if (r{0} == 0u) {{ b{0} = atomicAdd(&stage[row + d{0}], count_lanes(m{0})); }}\n"
-          "  places.p{0} = r{0} + pick_lane(b{0}, lowest_lane(m{0}), thread);\n"
-          "  workgroupBarrier();\n",
-          i);
-    }
+    // The barrier orders the counters of this step before those of the next.
+    text += std::format(
+        "  let d{0} = {1};\n  let m{0} = {2};\n  let r{0} = count_lanes(m{0} & below);\n"
+        "  var b{0} = 0u;\n"
+        "  if (r{0} == 0u) {{ b{0} = atomicAdd(&stage[row + d{0}], count_lanes(m{0})); }}\n"
+        "  {3}\n"
+        "  workgroupBarrier();\n",
+        i, digit_at(layout, i), peers,
+        set_place(i, std::format("r{0} + pick_lane(b{0}, lowest_lane(m{0}), thread)", i)));
   }
   return text + "  return places;\n}\n";
 }
@@ -217,9 +279,7 @@ std::string workgroup_place_text(const SortLayout& layout) {
   text += "  } else {\n";
   for (std::uint32_t i = 0; i < count; ++i) text += std::format("    stage[p{0}] = w{0};\n", i);
   text += "  }\n}\n";
-  text +=
-      "fn place_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, thread: Thread, workgroup: Workgroup)"
-      " -> Places {\n  var places: Places;\n";
+  text += place_keys_head;
   for (std::uint32_t i = 0; i < count; ++i) {
     text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(layout, i));
   }
@@ -227,7 +287,8 @@ std::string workgroup_place_text(const SortLayout& layout) {
     text += std::format("  split_tile({}u, {}, thread, workgroup);\n", shift, shift + 4 >= layout.tuning.digit_bits);
   }
   text += "  workgroupBarrier();  // all places are stored\n";
-  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  places.p{} = stage[{}];\n", i, item_at(i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    text += std::format("  {}\n", set_place(i, std::format("stage[{}]", item_at(i))));
   return text + "  return places;\n}\n";
 }
 
@@ -258,9 +319,9 @@ std::string store_text(const SortLayout& layout) {
     for (std::uint32_t i = 0; i < tuning.items_per_thread; ++i) {
       const std::string put = put_text("slot", std::format("{}{}", are_values ? "values.v" : "keys.k", i), words);
       if (tuning.stage_rounds == 1) {
-        text += std::format("  {{ let slot = places.p{};{} }}\n", i, put);
+        text += std::format("  {{ let slot = {};{} }}\n", place_at(i), put);
       } else {
-        text += std::format("  {{ let slot = places.p{} - {}u * ROUND_ITEMS; if (slot < ROUND_ITEMS) {{{} }} }}\n", i,
+        text += std::format("  {{ let slot = {} - {}u * ROUND_ITEMS; if (slot < ROUND_ITEMS) {{{} }} }}\n", place_at(i),
                             round, put);
       }
     }
@@ -312,7 +373,7 @@ std::string store_text(const SortLayout& layout) {
 std::string exchange_text(const SortLayout& layout, std::string_view from, std::string_view name, std::uint32_t words) {
   std::string text = "  workgroupBarrier();  // the memory has been read\n";
   for (std::uint32_t i = 0; i < layout.tuning.items_per_thread; ++i) {
-    text += std::format(" {}\n", put_text(std::format("places.p{}", i), std::format("{}.{}{}", from, name, i), words));
+    text += std::format(" {}\n", put_text(place_at(i), std::format("{}.{}{}", from, name, i), words));
   }
   text += "  workgroupBarrier();  // the items lie in their places\n";
   for (std::uint32_t i = 0; i < layout.tuning.items_per_thread; ++i) {
@@ -345,10 +406,6 @@ std::string one_tile_text(const SortLayout& layout) {
     text += std::format("  if ({} < room) {{ {} }}\n", item_at(i), store);
   }
   return text + "}\n";
-}
-
-bool uses_subgroups(SortRanking ranking) {
-  return ranking == SortRanking::subgroup || ranking == SortRanking::subgroup_wide;
 }
 
 // Beginning of a kernel that looks at digits.
@@ -531,7 +588,8 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
     add_params(builder, layout);
   }
   add_arrays(builder, layout, in_place);
-  std::string text = struct_of("Places", "p", "u32", count) + order_text(layout) + padded_digit_text(layout);
+  std::string text =
+      struct_of("Places", "p", "u32", place_words(count)) + order_text(layout) + padded_digit_text(layout);
   if (layout.is_window) {
     text += window_text(layout, in_place);
   } else {
@@ -542,10 +600,12 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
     text += workgroup_place_text(layout);
     builder.part("sort_place.workgroup.wgsl").part("sort_threads.workgroup.wgsl");
   } else {
-    text += place_text(layout);
+    const bool in_order = ranks_in_order(layout);
+    text += in_order ? place_in_order_text(layout) : place_by_ballots_text(layout);
     builder.part("sort_place.subgroup.wgsl");
     builder.part(has_subgroups ? "sort_threads.subgroup.wgsl" : "sort_threads.workgroup.wgsl");
-    builder.part(layout.ranking == SortRanking::subgroup ? "sort_lanes.narrow.wgsl" : "sort_lanes.wide.wgsl");
+    if (!in_order)
+      builder.part(layout.ranking == SortRanking::subgroup ? "sort_lanes.narrow.wgsl" : "sort_lanes.wide.wgsl");
     if (layout.ranking == SortRanking::emulated) builder.part("sort_lanes.emulated.wgsl");
   }
   builder.generated("unrolled", text);

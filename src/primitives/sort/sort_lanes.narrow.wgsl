@@ -6,5 +6,3 @@ fn keep_lanes(mask: LaneMask, ones: LaneMask, vote: bool) -> LaneMask { return m
 fn lanes_below(lane: u32) -> LaneMask { return (1u << lane) - 1u; }
 fn count_lanes(mask: LaneMask) -> u32 { return countOneBits(mask); }
 fn lowest_lane(mask: LaneMask) -> u32 { return countTrailingZeros(mask); }
-// Is `lane` the last of the mask, which holds it?
-fn is_highest(mask: LaneMask, below: LaneMask, lane: u32) -> bool { return (mask & ~below) == (1u << lane); }

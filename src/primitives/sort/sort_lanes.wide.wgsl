@@ -14,5 +14,3 @@ fn lowest_lane(mask: LaneMask) -> u32 {
   let word = select(select(select(3u, 2u, mask.z != 0u), 1u, mask.y != 0u), 0u, mask.x != 0u);
   return word * 32u + countTrailingZeros(mask[word]);
 }
-// Is `lane` the last of the mask, which holds it?
-fn is_highest(mask: LaneMask, below: LaneMask, lane: u32) -> bool { return count_lanes(mask & ~below) == 1u; }

@@ -1,6 +1,6 @@
 // Places of keys by subgroups. Each subgroup owns consecutive items of the tile, a row of them at a time, and a row of
-// counters, one a digit. A key's place is the counter of its digit and the lanes below that hold the same digit. The
-// counters lie in the memory that stages the items later.
+// counters, one a digit. A key's place is where its digit begins in the row and the number of keys before it in the row
+// that hold the same digit. The counters lie in the memory that stages the items later.
 //
 // Prelude gives  STAGE_WORDS, COUNTER_ROWS, DIGITS, ITEMS_PER_THREAD
 // Generated      count_row, place_keys

@@ -209,6 +209,7 @@ class SortPlanner {
     layout_.makes_values = payload_ == Payload::indices;
     layout_.may_drop_keys = !shape.write_keys;
     layout_.counts_on_device = shape.item_count.read_on_device;
+    layout_.takes_all_bits = shape.begin_bit == 0 && (shape.end_bit == 0 || shape.end_bit == bits_of(shape));
     layout_.tuning = tuning;
     layout_.is_broken = traits.test_broken_look_back;
     layout_.has_segments = shape.segment_count.has_value();
@@ -315,7 +316,7 @@ class SortPlanner {
     switch (layout_.ranking) {
       case SortRanking::workgroup: how = "ranks in workgroup memory"; break;
       case SortRanking::emulated: how = "ranks by emulated subgroups"; break;
-      default: how = fitted.lock_step ? "ranks by ballots, in lock-step" : "ranks by ballots, a barrier each"; break;
+      default: how = fitted.lock_step ? "ranks by atomics, lanes in order" : "ranks by ballots, a barrier each"; break;
     }
     plan_.note(std::format("tiles of {} x {} items in {} parts, digits of {} bits, {}", fitted.workgroup_size,
                            fitted.items_per_thread, fitted.stage_rounds, fitted.digit_bits, how));

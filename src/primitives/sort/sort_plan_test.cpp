@@ -186,7 +186,7 @@ TEST(SortPlan, RanksInLockStepOnlyWhereTheSelfTestSawIt) {
     for (const std::string& note : planned(keys_of(1 << 24), traits).notes) text += note + "\n";
     return text;
   };
-  EXPECT_THAT(notes(nvidia_traits()), HasSubstr("ranks by ballots, in lock-step"));
+  EXPECT_THAT(notes(nvidia_traits()), HasSubstr("ranks by atomics, lanes in order"));
   DeviceTraits traits = nvidia_traits();
   traits.lock_step = false;
   EXPECT_THAT(notes(traits), HasSubstr("ranks by ballots, a barrier each"));

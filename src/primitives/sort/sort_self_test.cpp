@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The self-test of ranking in lock-step: whether lanes see what other lanes of their subgroup wrote one step before.
-// The kernel is that of one tile, whose ranking is the text that all sorts have; keys with many equal digits make every
-// step depend on the one before.
+// The self-test of ranking in lock-step: whether atomic additions of a subgroup to one counter take effect in the order
+// of its lanes, step after step. The kernel is that of one tile, whose ranking is the text that all sorts have; each
+// number of equal digits in a subgroup comes up, and indices show their order.
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -50,15 +50,15 @@ SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits
     if (has_payload) {
       const bool is_large = count >= std::uint64_t{1} << 24;
       if (!is_large) tuning.workgroup_size = std::min(512u, std::bit_floor(traits.max_workgroup_size));
-      tuning.items_per_thread = is_large                          ? 30
+      tuning.items_per_thread = is_large                          ? (is_wide ? 20 : 30)
                                 : count >= std::uint64_t{1} << 20 ? 14
                                 : count >= std::uint64_t{1} << 18 ? 8
                                                                   : 4;
-      tuning.stage_rounds = tuning.items_per_thread > 8 ? 2 : 1;
+      tuning.stage_rounds = is_large && is_wide ? 4 : tuning.items_per_thread > 8 ? 2 : 1;
       tuning.look_back_late = is_large;
     } else if (count >= std::uint64_t{1} << 23) {
-      tuning.items_per_thread = 40;
-      tuning.stage_rounds = 2;
+      tuning.items_per_thread = is_wide ? 24 : 40;
+      tuning.stage_rounds = is_wide ? 4 : 2;
     } else {
       tuning.workgroup_size = std::min(512u, std::bit_floor(traits.max_workgroup_size));
       tuning.items_per_thread = count < std::uint64_t{1} << 17 ? 4 : count < std::uint64_t{1} << 19 ? 8 : 16;
