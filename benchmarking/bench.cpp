@@ -35,6 +35,8 @@ std::vector<std::uint64_t> default_items(const BenchOptions& options, const Devi
   return items;
 }
 
+constexpr std::string_view spmv_name = "spmv";
+
 struct Family {
   std::string_view name;
   Result<LibraryBenches> (*benches)(const BenchRequest&);
@@ -47,20 +49,25 @@ constexpr std::array families{
     Family{"run_length", run_length_benches, nullptr}, Family{"reduce_by_key", reduce_by_key_benches, nullptr},
     Family{"sort", sort_benches, sort_ladders},        Family{"histogram", histogram_benches, histogram_ladders},
     Family{"merge_sort", merge_sort_benches, nullptr}, Family{"search", search_benches, nullptr},
-    Family{"top_k", top_k_benches, nullptr},
+    Family{"top_k", top_k_benches, nullptr},           Family{spmv_name, spmv_benches, spmv_ladders},
 };
 
 struct Chosen {
   LibraryBenches benches;
   Ladders ladders;
-  std::vector<std::uint64_t> items;
+  std::vector<std::uint64_t> asked_items;
+  std::vector<std::uint64_t> usual_items;
 
-  [[nodiscard]] std::vector<std::uint64_t> word_counts() const {
+  [[nodiscard]] std::vector<std::uint64_t> items_of(const LibraryBench& bench, const DeviceTraits& traits) const {
+    return bench.sizes(asked_items, usual_items, traits);
+  }
+  [[nodiscard]] std::vector<std::uint64_t> word_counts(const DeviceTraits& traits) const {
     std::vector<std::uint64_t> words;
-    for (const std::uint64_t item_count : items) {
-      for (const auto& bench : benches) words.push_back(bench->words_of(item_count));
-      for (const auto& ladder : ladders) words.push_back(ladder->library().words_of(item_count));
-    }
+    const auto add = [&](const LibraryBench& bench) {
+      for (const std::uint64_t item_count : items_of(bench, traits)) words.push_back(bench.words_of(item_count));
+    };
+    for (const auto& bench : benches) add(*bench);
+    for (const auto& ladder : ladders) add(ladder->library());
     return words;
   }
 };
@@ -85,7 +92,13 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
         std::format("There is no {} of {}; there are: {}.", ladder ? "ladder" : "benchmark", name, listed(known)));
   }
   if (options.samples == 0) return refuse("A benchmark needs at least one sample.");
-  BenchRequest request{.operation = options.operation, .types = {}, .tuning = options.tuning};
+  BenchRequest request{.operation = options.operation,
+                       .types = {},
+                       .tuning = options.tuning,
+                       .matrices = options.matrices,
+                       .given_matrices = options.given_matrices,
+                       .formats = options.formats};
+  const bool has_matrices = !options.matrices.empty() || !options.given_matrices.empty() || !options.formats.empty();
   for (const std::string& name : options.types) {
     const auto type = name == byte_type().name ? byte_type() : element_type_from_name(name);
     if (!type) return std::unexpected(type.error());
@@ -98,7 +111,9 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
     if (!options.names.empty() && !is_named) continue;
     if (ladder && family.ladders == nullptr) continue;
     Status ok;
-    if (ladder) {
+    if (has_matrices && family.name != spmv_name) {
+      ok = refuse(std::format("{} takes no matrices and formats.", family.name));
+    } else if (ladder) {
       auto made = family.ladders(request);
       if (made) append(chosen.ladders, std::move(*made));
       if (!made) ok = std::unexpected(made.error());
@@ -112,8 +127,9 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
     if (!ok && !refused) refused = ok.error();
   }
   if (chosen.benches.empty() && chosen.ladders.empty()) return std::unexpected(*refused);
-  chosen.items = options.items.empty() ? default_items(options, traits) : options.items;
-  for (const std::uint64_t item_count : chosen.items) {
+  chosen.asked_items = options.items;
+  chosen.usual_items = default_items(options, traits);
+  for (const std::uint64_t item_count : chosen.asked_items) {
     if (item_count > most_items) {
       return refuse(std::format("{} items are more than a primitive takes ({}).", item_count, most_items));
     }
@@ -177,16 +193,18 @@ Status run_bench(Context& context, const BenchOptions& options, std::ostream& ta
   if (!chosen) return std::unexpected(chosen.error());
   JsonFile json(options.json_path);
   if (const Status ok = json.check(); !ok) return ok;
-  const auto session = Session::open(context, options, chosen->word_counts(), progress);
+  const auto session = Session::open(context, options, chosen->word_counts(context.traits()), progress);
   if (!session) return std::unexpected(session.error());
 
   Report& report = (*session)->report();
   print_header(table, report);
   for (const auto& ladder : chosen->ladders) {
-    if (const Status ok = run_ladder(**session, *ladder, chosen->items, table); !ok) return ok;
+    if (const Status ok = run_ladder(**session, *ladder, chosen->items_of(ladder->library(), context.traits()), table);
+        !ok)
+      return ok;
   }
   for (const auto& bench : chosen->benches) {
-    if (const Status ok = run_sizes(**session, *bench, chosen->items); !ok) return ok;
+    if (const Status ok = run_sizes(**session, *bench, chosen->items_of(*bench, context.traits())); !ok) return ok;
   }
   if (!chosen->benches.empty()) print_sizes(table, report);
   print_pipelines(table, report);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarking/bench.h"
 #include "benchmarking/ladder_bench.h"
 #include "benchmarking/library_bench.h"
 
@@ -16,6 +17,10 @@ struct BenchRequest {
   std::string operation;            // empty: the family's usual ones
   std::vector<ElementType> types;   // empty: the family's usual ones
   std::vector<std::string> tuning;  // "knob=value"
+  // Products only.
+  std::vector<std::string> matrices = {};
+  std::vector<GivenMatrix> given_matrices = {};
+  std::vector<std::string> formats = {};
 };
 
 // Errors where the family has none of that.
@@ -30,11 +35,13 @@ Result<LibraryBenches> merge_sort_benches(const BenchRequest& request);
 Result<LibraryBenches> search_benches(const BenchRequest& request);
 Result<LibraryBenches> top_k_benches(const BenchRequest& request);
 Result<LibraryBenches> histogram_benches(const BenchRequest& request);
+Result<LibraryBenches> spmv_benches(const BenchRequest& request);
 
 Result<Ladders> reduce_ladders(const BenchRequest& request);
 Result<Ladders> scan_ladders(const BenchRequest& request);
 Result<Ladders> sort_ladders(const BenchRequest& request);
 Result<Ladders> histogram_ladders(const BenchRequest& request);
+Result<Ladders> spmv_ladders(const BenchRequest& request);
 
 // "u8": items of histograms only.
 ElementType byte_type();

@@ -114,6 +114,53 @@ TEST_P(BenchOfScansGpu, HistogramsOfOtherBinsAndSamplesCanBeAskedFor) {
               HasSubstr("one kind"));
 }
 
+TEST_P(BenchOfScansGpu, TheLadderOfProductsHasEveryStepOnEveryMatrix) {
+  const Status ok = run_with({.names = {"spmv"}, .ladder = true, .items = {500}, .samples = 1});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  for (const char* text : {"CPU, one thread", "ELL, row-major", "ELL, slot-major", "CSR, one thread a row",
+                           "CSR, a subgroup a row", "CSR, merge path", "Block-ELL, 3 x 3", "the library's choice",
+                           "GFLOP/s", "x the memory of csr", "grid5 of 500 f32 items (2410 entries, at most 5 a row)",
+                           "grid27", "blocks3", "power_law", "uniform", "dense_row", "diagonal"}) {
+    EXPECT_THAT(table(), HasSubstr(text));
+  }
+  EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+}
+
+TEST_P(BenchOfScansGpu, ProductsInEveryFormatAreTimedAndRight) {
+  const std::filesystem::path path = path_of_report();
+  const Status ok = run_with({.names = {"spmv"},
+                              .items = {300},
+                              .samples = 1,
+                              .json_path = path.string(),
+                              .matrices = {"blocks3"},
+                              .formats = {"csr", "coo", "ell", "sell", "sell_sorted", "bell", "hybrid"}});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  const std::string json = file_text(path);
+  for (const char* step : {"csr", "coo", "ell", "sell", "sell_sorted", "bell", "hybrid"}) {
+    EXPECT_THAT(json,
+                HasSubstr(std::format(R"("spmv", "operator": "blocks3", "type": "f32", "step": "{}", "items": 300,)"
+                                      R"( "method": "amortised")",
+                                      step)));
+  }
+  EXPECT_THAT(json, HasSubstr("\"flops\": "));
+  EXPECT_THAT(json, Not(HasSubstr("\"correct\": false")));
+  EXPECT_THAT(table(), HasSubstr("spmv blocks3 bell"));
+  std::filesystem::remove(path);
+}
+
+TEST_P(BenchOfScansGpu, ProductsWithAGivenMatrixHaveItsSize) {
+  const auto matrix = std::make_shared<const bench::CsrMatrix>(bench::CsrMatrix{
+      .row_count = 3, .column_count = 2, .row_offsets = {0, 2, 2, 3}, .columns = {0, 1, 1}, .values = {2, 3, 4}});
+  const Status ok = run_with({.names = {"spmv"},
+                              .ladder = true,
+                              .items = {1000},
+                              .samples = 1,
+                              .given_matrices = {{.name = "mine.mtx", .matrix = matrix}}});
+  ASSERT_TRUE(ok.has_value()) << ok.error().message;
+  EXPECT_THAT(table(), HasSubstr("mine.mtx of 3 f32 items (3 entries, at most 2 a row)"));
+  EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+}
+
 // One run with all of them, so that the rates are measured once.
 TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
   const std::filesystem::path path = path_of_report();
@@ -228,6 +275,13 @@ TEST_P(BenchGpu, ImpossibleRequestsAreRefusedBeforeAnythingRuns) {
   EXPECT_TRUE(refused({.names = {"scan"}, .ladder = true, .operation = "inclusive_sum"}));
   EXPECT_TRUE(refused({.names = {"scan"}, .tuning = {"row=1"}}));
   EXPECT_TRUE(refused({.names = {"reduce"}, .tuning = {"path=single_pass"}}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .operation = "sum"}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .types = {"u32"}}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .matrices = {"grid6"}}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .formats = {"bell5"}}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .ladder = true, .formats = {"ell"}}));
+  EXPECT_TRUE(refused({.names = {"spmv"}, .tuning = {"lanes=4"}}));
+  EXPECT_TRUE(refused({.names = {"scan"}, .matrices = {"grid5"}}));
   EXPECT_TRUE(refused({.types = {"nonsense"}}));
   EXPECT_TRUE(refused({.operation = "nonsense"}));
   EXPECT_TRUE(refused({.ladder = true, .operation = "min"}));

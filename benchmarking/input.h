@@ -6,20 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "benchmarking/hash.h"
 #include "upsweep/element.h"
 #include "upsweep/operator.h"
 #include "upsweep/status.h"
 
 namespace upsweep::bench {
-
-constexpr std::uint32_t input_seed = 1;
-
-constexpr std::uint32_t input_hash(std::uint32_t i, std::uint32_t seed = input_seed) {
-  std::uint32_t h = i * 2654435761u + seed;
-  h = (h ^ (h >> 15)) * 2246822519u;
-  h = (h ^ (h >> 13)) * 3266489917u;
-  return h ^ (h >> 16);
-}
 
 constexpr float input_float(std::uint32_t i) { return static_cast<float>(input_hash(i) >> 8) * (1.0f / 16777216.0f); }
 

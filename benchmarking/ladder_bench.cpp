@@ -21,7 +21,7 @@ Status measure_steps(Session& session, const Ladder& ladder, std::uint64_t item_
     session.progress().begin(std::format("ladder of {}, {} {} items: {}", library.primitive(), format_items(item_count),
                                          library.type().name, title));
     rows.push_back(library.new_row(item_count, name, title));
-    rows.back().bytes_moved = expected.bytes_moved;
+    expected.describe(rows.back());
     return rows.back();
   };
   const auto measure_cpu = [&](const CpuStep& step) {

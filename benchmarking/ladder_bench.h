@@ -15,9 +15,9 @@
 namespace upsweep::bench {
 
 struct LadderStep {
-  std::string_view name;          // for JSON
-  std::string_view title;         // for tables
-  std::string_view refusal = {};  // why it is not to be had for this type
+  std::string_view name;     // for JSON
+  std::string_view title;    // for tables
+  std::string refusal = {};  // why it is not to be had here
   std::function<Result<Work>(std::uint64_t)> make = {};
 };
 

@@ -16,6 +16,11 @@ Measurement LibraryBench::new_row(std::uint64_t item_count, std::string_view ste
           .item_bytes = type_.stride_bytes};
 }
 
+std::vector<std::uint64_t> LibraryBench::sizes(const std::vector<std::uint64_t>& asked,
+                                               const std::vector<std::uint64_t>& usual, const DeviceTraits&) const {
+  return asked.empty() ? usual : asked;
+}
+
 std::uint64_t most_that_fit(const Session& session, const LibraryBench& bench,
                             const std::vector<std::uint64_t>& items) {
   std::uint64_t most = 0;
@@ -31,7 +36,11 @@ Status run_sizes(Session& session, LibraryBench& bench, const std::vector<std::u
   for (const std::uint64_t item_count : items) {
     session.progress().begin(std::format("{} {} of {} {} items", bench.primitive(), bench.operation(),
                                          format_items(item_count), bench.type().name));
-    Measurement row = bench.new_row(item_count, library_step, library_title);
+    const std::string step = bench.step();
+    Measurement row =
+        bench.new_row(item_count, step,
+                      step == library_step ? std::string(library_title)
+                                           : std::format("{} {} {}", bench.primitive(), bench.operation(), step));
     if (item_count == 0) {
       row.not_timed = "not timed: no items";
     } else if (item_count > most) {
@@ -39,7 +48,11 @@ Status run_sizes(Session& session, LibraryBench& bench, const std::vector<std::u
     } else {
       const auto expected = bench.expect(session, item_count);
       if (!expected) return std::unexpected(expected.error());
-      row.bytes_moved = expected->bytes_moved;
+      expected->describe(row);
+      if (row.not_timed = bench.refusal(); !row.not_timed.empty()) {
+        session.report().measurements.push_back(std::move(row));
+        continue;
+      }
       const auto make = [&](std::uint64_t count) { return bench.make(session, count); };
       if (const Status ok = session.measure(row, make, *expected, true); !ok) return ok;
     }

@@ -28,6 +28,14 @@ class LibraryBench {
   virtual Status prepare(Session& session, std::uint64_t most_items) = 0;
   virtual Result<Work> make(Session& session, std::uint64_t item_count) = 0;
   virtual Result<Expectation> expect(Session& session, std::uint64_t item_count) = 0;
+  // After expect(): why this size is not to be had, or nothing.
+  [[nodiscard]] virtual std::string refusal() const { return {}; }
+  // The sizes to show where the user asks for these, or for none; `usual` are those of most primitives.
+  [[nodiscard]] virtual std::vector<std::uint64_t> sizes(const std::vector<std::uint64_t>& asked,
+                                                         const std::vector<std::uint64_t>& usual,
+                                                         const DeviceTraits& traits) const;
+  // What the rows of the report call this way of doing it.
+  [[nodiscard]] virtual std::string step() const { return std::string(library_step); }
 
   [[nodiscard]] const std::string& primitive() const { return primitive_; }
   [[nodiscard]] const std::string& operation() const { return operation_; }

@@ -41,6 +41,10 @@ std::string remark(const Measurement& row) {
   return was_low ? "low clock" : "";
 }
 
+std::string name_of(const Measurement& row) {
+  return row.step == "library" ? row.primitive + " " + row.operation : row.title;
+}
+
 // Columns padded to their widest cell; the first `left_columns` to the left, the rest to the right.
 class Table {
  public:
@@ -121,6 +125,7 @@ std::string json_result(const Measurement& row, std::string_view method, const T
         row.pass_count, row.scratch_bytes, row.create_ms ? std::format("{:.3f}", *row.create_ms) : "null",
         row.record_us, row.plan_bytes);
   }
+  if (row.flops != 0) text += std::format(", \"flops\": {}", row.flops);
   return text + "}";
 }
 
@@ -154,18 +159,28 @@ void print_ladder(std::ostream& out, const Report& report, const std::vector<Mea
   if (rows.empty()) return;
   const Measurement& first = rows.front();
   out << std::format("\nladder of {}: {} of {} {} items ({})\n\n", first.primitive, first.operation,
-                     format_items(first.item_count), first.type, format_bytes(first.item_count * first.item_bytes));
+                     format_items(first.item_count), first.type,
+                     first.detail.empty() ? format_bytes(first.item_count * first.item_bytes) : first.detail);
   const double cpu_ms = first.step == "cpu" ? first.call_ms() : 0;
   // What a step moves says why the copy rate is out of its reach: "of copy" counts only what has to be moved.
-  Table table({"step", "time ms", "GB/s", "of copy", "bytes/item", "against CPU"}, 1);
+  const bool has_flops = std::ranges::any_of(rows, [](const Measurement& row) { return row.flops != 0; });
+  std::vector<std::string> header{"step", "time ms", "GB/s", "of copy", "bytes/item", "against CPU"};
+  if (has_flops) header.insert(header.begin() + 2, "GFLOP/s");
+  Table table(std::move(header), 1);
   for (const Measurement& row : rows) {
     const double ms = row.call_ms();
     const double rate = gb_per_s(row.bytes_moved, ms);
-    table.add({row.title, format_ms(ms), format_rate(rate), format_share(rate, report.copy.gb_per_second()),
-               row.has_plan ? format_rate(static_cast<double>(row.plan_bytes) / static_cast<double>(row.item_count))
-                            : std::string(absent),
-               ms > 0 ? format_factor(cpu_ms / ms) : std::string(absent)},
-              remark(row));
+    std::vector<std::string> cells{
+        row.title,
+        format_ms(ms),
+        format_rate(rate),
+        format_share(rate, report.copy.gb_per_second()),
+        row.has_plan ? format_rate(static_cast<double>(row.plan_bytes) / static_cast<double>(row.item_count))
+                     : std::string(absent),
+        ms > 0 ? format_factor(cpu_ms / ms) : std::string(absent)};
+    // As many a nanosecond, as of bytes.
+    if (has_flops) cells.insert(cells.begin() + 2, format_rate(gb_per_s(row.flops, ms)));
+    table.add(std::move(cells), remark(row));
   }
   table.print(out);
 }
@@ -173,17 +188,29 @@ void print_ladder(std::ostream& out, const Report& report, const std::vector<Mea
 void print_sizes(std::ostream& out, const Report& report) {
   if (report.measurements.empty()) return;
   out << '\n';
-  Table table({"primitive", "type", "items", "call ms", "min..max", "amortised", "GB/s", "of copy", "of read"}, 2);
+  const bool has_flops =
+      std::ranges::any_of(report.measurements, [](const Measurement& row) { return row.flops != 0; });
+  std::vector<std::string> header{"primitive", "type", "items",   "call ms", "min..max",
+                                  "amortised", "GB/s", "of copy", "of read"};
+  if (has_flops) header.emplace_back("GFLOP/s");
+  Table table(std::move(header), 2);
   for (const Measurement& row : report.measurements) {
     // Rates of the time that holds no launch gaps.
     const double ms = row.amortised ? row.amortised->ms.median : row.call_ms();
     const double rate = gb_per_s(row.bytes_moved, ms);
-    table.add({row.primitive + " " + row.operation, row.type, format_items(row.item_count), format_ms(row.call_ms()),
-               row.call ? std::format("{}..{}", format_ms(row.call->ms.min), format_ms(row.call->ms.max))
-                        : std::string(absent),
-               row.amortised ? format_ms(row.amortised->ms.median) : std::string(absent), format_rate(rate),
-               format_share(rate, report.copy.gb_per_second()), format_share(rate, report.read.gb_per_second())},
-              remark(row));
+    std::vector<std::string> cells{name_of(row),
+                                   row.type,
+                                   format_items(row.item_count),
+                                   format_ms(row.call_ms()),
+                                   row.call
+                                       ? std::format("{}..{}", format_ms(row.call->ms.min), format_ms(row.call->ms.max))
+                                       : std::string(absent),
+                                   row.amortised ? format_ms(row.amortised->ms.median) : std::string(absent),
+                                   format_rate(rate),
+                                   format_share(rate, report.copy.gb_per_second()),
+                                   format_share(rate, report.read.gb_per_second())};
+    if (has_flops) cells.push_back(format_rate(gb_per_s(row.flops, ms)));
+    table.add(std::move(cells), remark(row));
   }
   table.print(out);
 }
@@ -209,8 +236,7 @@ void print_pipelines(std::ostream& out, const Report& report) {
   Table table({"step", "type", "items", "passes", "scratch", "create pipelines ms", "record once us"}, 2);
   for (const Line& line : lines) {
     const Measurement& row = *line.largest;
-    const std::string name = row.step == "library" ? row.primitive + " " + row.operation : row.title;
-    table.add({name, row.type, format_items(row.item_count), std::to_string(row.pass_count),
+    table.add({name_of(row), row.type, format_items(row.item_count), std::to_string(row.pass_count),
                format_bytes(row.scratch_bytes),
                line.create_ms ? std::format("{:.1f}", *line.create_ms) : std::string("made before"),
                row.record_us > 0 ? std::format("{:.2f}", row.record_us) : std::string(absent)});

@@ -23,6 +23,8 @@ struct Measurement {
   std::uint64_t item_count = 0;
   std::uint32_t item_bytes = 4;
   std::uint64_t bytes_moved = 0;  // at least, by any implementation
+  std::uint64_t flops = 0;        // 0: the work is not counted in them
+  std::string detail = {};        // of the input, for tables
   std::string not_timed;          // the reason, where there are no times
   std::optional<Timing> call;
   std::optional<Timing> amortised;

@@ -147,5 +147,23 @@ TEST(BenchReport, JsonLeavesOutWhatWasNotTimed) {
   EXPECT_THAT(to_json(report({skipped, stood_still})), HasSubstr("\"results\": [\n ]}"));
 }
 
+TEST(Report, WorkThatIsCountedInFlopsShowsTheirRate) {
+  Measurement counted = row("csr", 4.0);
+  counted.flops = 8'000'000;
+  counted.detail = "5 entries";
+  std::ostringstream sizes;
+  print_sizes(sizes, report({counted}));
+  EXPECT_THAT(sizes.str(), HasSubstr("GFLOP/s"));
+  EXPECT_THAT(sizes.str(), HasSubstr("title of csr"));
+  std::ostringstream ladder;
+  print_ladder(ladder, report({}), {counted});
+  EXPECT_THAT(ladder.str(), HasSubstr("(5 entries)"));
+  EXPECT_THAT(ladder.str(), HasSubstr("4.0000     2.00"));
+  EXPECT_THAT(to_json(report({counted})), HasSubstr("\"flops\": 8000000"));
+  std::ostringstream others;
+  print_sizes(others, report({row("library", 4.0)}));
+  EXPECT_THAT(others.str(), Not(HasSubstr("GFLOP/s")));
+}
+
 }  // namespace
 }  // namespace upsweep::bench

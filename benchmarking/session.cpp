@@ -32,6 +32,12 @@ Result<BufferHandle> make_buffer(Context& context, std::uint64_t bytes, std::str
 
 }  // namespace
 
+void Expectation::describe(Measurement& row) const {
+  row.bytes_moved = bytes_moved;
+  row.flops = flops;
+  row.detail = detail;
+}
+
 void Progress::begin(const std::string& what) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < std::chrono::seconds(1)) return;
@@ -154,9 +160,9 @@ void Session::describe() {
   report_.samples = harness_->samples();
 }
 
-Result<bool> Session::takes_too_long(std::uint64_t item_count, const std::function<Result<Work>(std::uint64_t)>& make) {
+Result<bool> Session::takes_too_long(std::uint64_t item_count, std::uint64_t pilot,
+                                     const std::function<Result<Work>(std::uint64_t)>& make) {
   if (!context_.traits().is_cpu) return false;
-  const std::uint64_t pilot = std::min(item_count, pilot_items);
   const auto work = make(pilot);
   if (!work) return std::unexpected(work.error());
   const auto first = harness_->run_once(work->record);
@@ -200,7 +206,8 @@ Status Session::measure(Measurement& row, const std::function<Result<Work>(std::
   row.scratch_bytes = work->plan->scratch_bytes;
   row.plan_bytes = work->plan->bytes_moved();
 
-  const auto too_long = takes_too_long(row.item_count, make);
+  const std::uint64_t pilot = expected.is_one_size ? row.item_count : std::min(row.item_count, pilot_items);
+  const auto too_long = takes_too_long(row.item_count, pilot, make);
   if (!too_long) return std::unexpected(too_long.error());
   if (*too_long) {
     row.not_timed = "longer than a second";

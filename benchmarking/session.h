@@ -44,6 +44,11 @@ struct Expectation {
   std::vector<BufferView> outputs;
   std::function<Result<Verdict>()> check;
   std::uint64_t bytes_moved = 0;  // that any implementation must move
+  std::uint64_t flops = 0;        // where the work is counted in them
+  std::string detail = {};        // of the input, for tables
+  bool is_one_size = false;       // no smaller size can be made
+
+  void describe(Measurement& row) const;
 };
 
 class Session {
@@ -82,7 +87,9 @@ class Session {
   Status measure_rates();
   void describe();
   // Whether one run is expected to take longer than anybody would wait for; CPU adapters only.
-  Result<bool> takes_too_long(std::uint64_t item_count, const std::function<Result<Work>(std::uint64_t)>& make);
+  // `pilot`: the size to try first.
+  Result<bool> takes_too_long(std::uint64_t item_count, std::uint64_t pilot,
+                              const std::function<Result<Work>(std::uint64_t)>& make);
   Result<bool> run_and_check(const Recorder& record, const Expectation& expected, Measurement& row);
 
   Context& context_;

@@ -87,6 +87,14 @@ constexpr std::array<Knob<HistogramTuning>, 10> histogram_knobs{{
     {"one_workgroup_samples", &HistogramTuning::one_workgroup_samples},
 }};
 
+constexpr std::array<Knob<SpmvTuning>, 5> spmv_knobs{{
+    {"workgroup_size", &SpmvTuning::workgroup_size},
+    {"lanes_per_row", &SpmvTuning::lanes_per_row},
+    {"loads_ahead", &SpmvTuning::loads_ahead},
+    {"items_per_thread", &SpmvTuning::items_per_thread},
+    {"use_subgroups", &SpmvTuning::use_subgroups},
+}};
+
 struct Change {
   std::string_view knob;
   std::string_view value;
@@ -205,6 +213,11 @@ Status change_tuning(HistogramTuning& tuning, const std::vector<std::string>& ch
   return change_tuning_with_path<HistogramTuning, HistogramPath>(
       tuning, changes, histogram_knobs,
       std::array{HistogramPath::automatic, HistogramPath::registers, HistogramPath::workgroup, HistogramPath::cache});
+}
+
+Status change_tuning(SpmvTuning& tuning, const std::vector<std::string>& changes) {
+  return change_tuning_with_path<SpmvTuning, SpmvPath>(
+      tuning, changes, spmv_knobs, std::array{SpmvPath::automatic, SpmvPath::rows, SpmvPath::merge});
 }
 
 }  // namespace upsweep::bench

@@ -11,6 +11,7 @@
 #include "upsweep/scan_tuning.h"
 #include "upsweep/search.h"
 #include "upsweep/sort.h"
+#include "upsweep/spmv.h"
 #include "upsweep/status.h"
 #include "upsweep/top_k.h"
 
@@ -25,5 +26,6 @@ Status change_tuning(SearchTuning& tuning, const std::vector<std::string>& chang
 // Of the search; its compaction and sort have knobs of their own.
 Status change_tuning(TopKTuning& tuning, const std::vector<std::string>& changes);
 Status change_tuning(HistogramTuning& tuning, const std::vector<std::string>& changes);
+Status change_tuning(SpmvTuning& tuning, const std::vector<std::string>& changes);
 
 }  // namespace upsweep::bench

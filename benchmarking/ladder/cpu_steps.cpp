@@ -35,6 +35,22 @@ void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts
   }
 }
 
+void cpu_spmv(std::span<const std::uint32_t> row_offsets, std::span<const std::uint32_t> columns,
+              std::span<const float> values, std::span<const float> x, std::span<float> y) {
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    std::size_t k = row_offsets[row];
+    const std::size_t end = row_offsets[row + 1];
+    float even = 0;
+    float odd = 0;
+    for (; k + 1 < end; k += 2) {
+      even += values[k] * x[columns[k]];
+      odd += values[k + 1] * x[columns[k + 1]];
+    }
+    if (k < end) even += values[k] * x[columns[k]];
+    y[row] = even + odd;
+  }
+}
+
 void cpu_sort(std::span<std::uint32_t> items) { std::ranges::sort(items); }
 
 void cpu_stable_sort(std::span<std::uint32_t> items, std::span<std::uint32_t> spare, unsigned thread_count) {

@@ -18,6 +18,11 @@ void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums);
 // Adds to the counts of even bins of [0, 1); samples outside are left out.
 void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts);
 
+// A product with a matrix of compressed rows; two sums a row, as Eigen's, so that additions need not wait for each
+// other.
+void cpu_spmv(std::span<const std::uint32_t> row_offsets, std::span<const std::uint32_t> columns,
+              std::span<const float> values, std::span<const float> x, std::span<float> y);
+
 // std::sort.
 void cpu_sort(std::span<std::uint32_t> items);
 

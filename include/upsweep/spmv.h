@@ -25,6 +25,9 @@ struct SpmvShape {
   float alpha = 1;
   float beta = 0;
   bool scalars_on_device = false;  ///< alpha and beta are read from `scalars`, two f32, when the commands run.
+  /// csr: the buffer `tiles` holds what record_spmv_tiles made of the row offsets, which spares path merge a pass. It
+  /// must have been made for the same shape and tuning; the product also keeps sums of its own there.
+  bool has_tiles = false;
   /// Right-hand sides, 1 to 16. Item v of column c's row of x lies at c * vector_count + v, of y's row r at
   /// r * vector_count + v.
   std::uint32_t vector_count = 1;
@@ -44,7 +47,7 @@ struct SpmvTuning {
   std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
   std::uint32_t lanes_per_row = 0;  ///< Path rows of csr: a power of two up to workgroup_size. 0: by the mean length.
   std::uint32_t loads_ahead = 4;    ///< Path rows: entries of a thread whose loads are on their way together, 1 to 16.
-  std::uint32_t items_per_thread = 8;  ///< Path merge: rows and entries of a thread, 1 to 16.
+  std::uint32_t items_per_thread = 8;  ///< Path merge: rows and entries of a tile, a thread, 1 to 16.
   bool use_subgroups = true;           ///< Sums across lanes by shuffles.
 
   bool operator==(const SpmvTuning&) const = default;
@@ -61,6 +64,12 @@ struct SpmvTuning {
 [[nodiscard]] Result<Plan> plan_spmv(const SpmvShape& shape, const DeviceTraits& traits,
                                      std::optional<SpmvTuning> tuning = std::nullopt);
 
+/// What path merge finds out about row offsets, once for many products. Arguments: `row_offsets`, `tiles` (its size is
+/// the plan's to say; about 8 bytes for every workgroup_size * items_per_thread rows and entries). Where the tuning
+/// takes path rows the plan is empty and has no arguments.
+[[nodiscard]] Result<Plan> plan_spmv_tiles(const SpmvShape& shape, const DeviceTraits& traits,
+                                           std::optional<SpmvTuning> tuning = std::nullopt);
+
 /// Buffers of one product. Offsets must be multiples of 4. `y` must not overlap the others; it may be a range of the
 /// same buffer if no 256-byte block holds parts of two of them. Indices out of range read what the device likes, never
 /// past a buffer's end.
@@ -69,6 +78,7 @@ struct SpmvBuffers {
   BufferView x = {};
   BufferView y = {};
   BufferView scalars = {};
+  BufferView tiles = {};
 };
 
 /// Plans, then records into the target. Neither submits nor waits; allocates nothing when repeated.
@@ -76,5 +86,9 @@ struct SpmvBuffers {
 /// Avetisyan 2010 (slices).
 [[nodiscard]] Status record_spmv(Context& context, RecordTarget target, const SpmvShape& shape,
                                  const SpmvBuffers& buffers, std::optional<SpmvTuning> tuning = std::nullopt);
+
+/// Records plan_spmv_tiles; of the buffers `matrix.row_offsets` and `tiles` are used.
+[[nodiscard]] Status record_spmv_tiles(Context& context, RecordTarget target, const SpmvShape& shape,
+                                       const SpmvBuffers& buffers, std::optional<SpmvTuning> tuning = std::nullopt);
 
 }  // namespace upsweep

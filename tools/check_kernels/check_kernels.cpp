@@ -37,7 +37,9 @@ constexpr std::array families{
     Family{"sort", add_sort_kernels},
     Family{"orders", add_order_kernels},
     Family{"top_k", add_top_k_kernels},
+    Family{"sparse_convert", add_sparse_convert_kernels},
     Family{"spmv", add_spmv_kernels},
+    Family{"solvers", add_solver_kernels},
 };
 
 int write_kernels(const std::filesystem::path& folder) {

@@ -55,7 +55,9 @@ void add_adjacent_difference_kernels(KernelSink& sink);
 void add_histogram_kernels(KernelSink& sink);
 void add_sort_kernels(KernelSink& sink);
 void add_order_kernels(KernelSink& sink);
+void add_sparse_convert_kernels(KernelSink& sink);
 void add_spmv_kernels(KernelSink& sink);
+void add_solver_kernels(KernelSink& sink);
 void add_top_k_kernels(KernelSink& sink);
 
 }  // namespace upsweep

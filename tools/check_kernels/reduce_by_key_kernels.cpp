@@ -99,6 +99,24 @@ void add_reduce_by_key_kernels(KernelSink& sink) {
                                    sink.add("reduce_by_key of nothing: " + name,
                                             plan_reduce_by_key(shape, c.device(), c.tuning));
                                  });
+  // Sums that wrap have kernels of their own where whole subgroups scan.
+  for (const NamedTraits& device : all_traits()) {
+    for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
+      for (const ElementType& key : {ElementType::u32(), ElementType::f32()}) {
+        for (const ElementType& value : {ElementType::u32(), ElementType::i32()}) {
+          for (const bool on_device : {false, true}) {
+            ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .key = key, .input = value};
+            shape.combine = BinaryOperator::sum();
+            const ScanTuning tuning{.path = path, .workgroup_size = 128, .rows = 4};
+            DeviceTraits traits = device.traits;
+            traits.look_back = true;
+            sink.add(std::format("reduce_by_key: sums of {} by {} on {}", value.name, key.name, device.name),
+                     plan_reduce_by_key(shape, traits, tuning));
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace upsweep

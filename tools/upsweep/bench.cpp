@@ -61,7 +61,8 @@ void add_bench(Program& program) {
                   "  upsweep bench reduce --type f32 --items 2^20,2^24 --json result.json\n"
                   "  upsweep bench scan select --items 2^26\n"
                   "  upsweep bench --ladder scan\n"
-                  "  upsweep bench scan --op exclusive_sum --type u32 --tuning path=single_pass,rows=4",
+                  "  upsweep bench scan --op exclusive_sum --type u32 --tuning path=single_pass,rows=4\n"
+                  "  upsweep bench spmv --matrix grid5,power_law --format csr,sell --items 1000000",
                   arguments, run_bench);
   command.add_option("names", options.names, "Benchmarks to run: " + in_a_row(bench::bench_names()))
       ->type_name("NAMES");
@@ -80,6 +81,18 @@ void add_bench(Program& program) {
       .add_option("--op", options.operation,
                   "reduce: an operator; scan: exclusive_sum, inclusive_sum or inclusive_sum_by_key")
       ->type_name("OP");
+  command
+      .add_option("--matrix", options.matrices,
+                  "spmv: grid5, grid27, blocks3, power_law, uniform, dense_row, diagonal; --items are their rows")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  command
+      .add_option("--format", options.formats,
+                  "spmv: csr, coo, ell, sell, sell_sorted, hybrid, bell (bell2 to bell16: the size of the blocks)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
   command.add_option("--tuning", options.tuning, "Knobs of the library's tuning, as rows=4; a wrong one names all")
       ->delimiter(',')
       ->allow_extra_args(false)

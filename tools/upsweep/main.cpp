@@ -15,10 +15,11 @@ namespace upsweep::cli {
 
 using AddCommand = void(Program&);
 AddCommand add_info, add_reduce, add_scan, add_select, add_unique, add_run_length, add_histogram, add_sort, add_argsort,
-    add_top_k, add_explain, add_bench;
+    add_top_k, add_spmv, add_solve, add_pagerank, add_explain, add_bench;
 
-constexpr AddCommand* commands[] = {add_info,      add_reduce, add_scan,    add_select, add_unique,  add_run_length,
-                                    add_histogram, add_sort,   add_argsort, add_top_k,  add_explain, add_bench};
+constexpr AddCommand* commands[] = {add_info,       add_reduce,    add_scan,     add_select,  add_unique,
+                                    add_run_length, add_histogram, add_sort,     add_argsort, add_top_k,
+                                    add_spmv,       add_solve,     add_pagerank, add_explain, add_bench};
 
 namespace {
 
@@ -69,6 +70,8 @@ void add_global_options(Program& program) {
       "  upsweep histogram --bins 100 samples.npy --plot\n"
       "  upsweep sort --descending scores.npy -o sorted.npy\n"
       "  upsweep topk -k 100 scores.npy -o best.npy\n"
+      "  upsweep spmv A.mtx X.npy -o Y.npy\n"
+      "  upsweep solve A.mtx B.npy -o X.npy\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"

@@ -12,6 +12,7 @@ namespace {
 struct Key {
   SpmvShape shape;
   std::optional<SpmvTuning> tuning;
+  bool is_tiles = false;
   bool operator==(const Key&) const = default;
 };
 
@@ -30,7 +31,7 @@ std::uint64_t hash_of(const Key& key) {
 
 Status record_spmv(Context& context, RecordTarget target, const SpmvShape& shape, const SpmvBuffers& buffers,
                    std::optional<SpmvTuning> tuning) {
-  const Key key{shape, tuning};
+  const Key key{shape, tuning, false};
   const auto plan =
       cached_plan(context.impl(), hash_of(key), key, [&] { return plan_spmv(shape, context.traits(), tuning); });
   if (!plan) return std::unexpected(plan.error());
@@ -47,7 +48,18 @@ Status record_spmv(Context& context, RecordTarget target, const SpmvShape& shape
                              Argument{"rest_values", matrix.rest_values},
                              Argument{"x", buffers.x},
                              Argument{"y", buffers.y},
-                             Argument{"scalars", buffers.scalars}};
+                             Argument{"scalars", buffers.scalars},
+                             Argument{"tiles", buffers.tiles}};
+  return context.record(target, **plan, arguments);
+}
+
+Status record_spmv_tiles(Context& context, RecordTarget target, const SpmvShape& shape, const SpmvBuffers& buffers,
+                         std::optional<SpmvTuning> tuning) {
+  const Key key{shape, tuning, true};
+  const auto plan =
+      cached_plan(context.impl(), hash_of(key), key, [&] { return plan_spmv_tiles(shape, context.traits(), tuning); });
+  if (!plan) return std::unexpected(plan.error());
+  const std::array arguments{Argument{"row_offsets", buffers.matrix.row_offsets}, Argument{"tiles", buffers.tiles}};
   return context.record(target, **plan, arguments);
 }
 

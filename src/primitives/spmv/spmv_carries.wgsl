@@ -19,7 +19,7 @@ var<workgroup> long_row_count: atomic<u32>;
 var<workgroup> queued: u32;
 var<workgroup> thread_sums: array<f32, WORKGROUP_SIZE>;
 
-fn tile_carry(tile: u32) -> f32 { return bitcast<f32>(tile_words[params.tile_count + 1u + tile]); }
+fn tile_carry(tile: u32) -> f32 { return bitcast<f32>(tile_words[params.tiles_first + params.tile_count + 1u + tile]); }
 
 fn add_to_y(row: u32, sum: f32) {
   let place = params.y_first + row_of(row) * VECTORS + params.vector;
@@ -29,9 +29,9 @@ fn add_to_y(row: u32, sum: f32) {
 fn run(workgroup: Workgroup, thread: Thread) {
   let tile = tile_index(workgroup.id, params.grid_width, params.grid_height) * WORKGROUP_SIZE + thread.index;
   if (tile < params.tile_count) {
-    let row = tile_words[tile];
+    let row = tile_words[params.tiles_first + tile];
     // The row ends in this tile, and entries of it are in others.
-    if (row < tile_words[tile + 1u]) {
+    if (row < tile_words[params.tiles_first + tile + 1u]) {
       let begin = row_offsets[params.offsets_first + row];
       let first_tile = (row + begin) / TILE_ITEMS;
       if (first_tile < tile) {

@@ -352,6 +352,36 @@ TEST_P(SpmvGpu, OneCommandBufferHoldsManyProducts) {
   }
 }
 
+TEST_P(SpmvGpu, TilesArePreparedOnceForManyProducts) {
+  const EntryList list = random_entries(900, 700, 300, test_seed());
+  const SparseArrays m = csr_of(list);
+  const SparseOnDevice matrix(context(), m);
+  for (const std::uint32_t vectors : {1u, 3u}) {
+    SpmvShape shape{.matrix = m.shape, .has_tiles = true, .vector_count = vectors};
+    const auto chosen = tuning(SpmvPath::merge);
+    const auto plan = plan_spmv_tiles(shape, context().traits(), chosen);
+    ASSERT_TRUE(plan.has_value());
+    const GuardedBuffer tiles(context(),
+                              bytes_of(unwritten<std::uint32_t>(plan->find_argument("tiles")->size_bytes / 4)), 20);
+    const auto x = vector_of(std::size_t{700} * vectors, 5);
+    const GuardedBuffer x_buffer(context(), bytes_of(x));
+    const GuardedBuffer y_buffer(context(), bytes_of(unwritten<float>(std::size_t{900} * vectors)), 8);
+    const SpmvBuffers buffers{
+        .matrix = matrix.views, .x = x_buffer.view(), .y = y_buffer.view(), .tiles = tiles.view()};
+    run([&](WGPUCommandEncoder encoder) -> Status {
+      Status ok = record_spmv_tiles(context(), encoder, shape, buffers, chosen);
+      for (int i = 0; ok && i < 3; ++i) ok = record_spmv(context(), encoder, shape, buffers, chosen);
+      return ok;
+    });
+    std::ignore = tiles.read_and_check_guards();
+    const RowSums expected = dense_product(list, x, vectors);
+    const auto actual = items_of<float>(y_buffer.read_and_check_guards());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected.sums[i], (expected.terms[i] + 4) * 0x1p-24 * expected.magnitudes[i]) << i;
+    }
+  }
+}
+
 TEST_P(SpmvGpu, SumsRepeatFromRunToRun) {
   const EntryList list = random_entries(400, 300, 250, test_seed());
   const SparseArrays m = csr_of(list);

@@ -14,6 +14,7 @@ struct SpmvParams {
   x_first: u32,
   y_first: u32,
   scalars_first: u32,
+  tiles_first: u32,
   grid_width: u32,
   grid_height: u32,
 }

@@ -23,6 +23,19 @@ constexpr std::uint32_t most_vectors = 16;
 constexpr std::uint32_t most_unrolled = 16;
 constexpr std::array block_sizes{2u, 3u, 4u, 8u, 16u};
 constexpr std::uint32_t few_tiles = 16;
+// Of a tile: rows that a thread adds up by itself, lanes for each of the others, and rows that take the whole
+// workgroup.
+constexpr std::uint32_t short_row = 8;
+constexpr std::uint32_t merge_lanes = 8;
+constexpr std::uint32_t medium_row = 128;
+
+// The most rows of a tile that are longer than so much.
+constexpr std::uint32_t longer_rows(std::uint32_t tile_items, std::uint32_t length) {
+  return tile_items / (length + 1) + 1;
+}
+constexpr std::uint32_t merge_queue_words(std::uint32_t tile_items) {
+  return longer_rows(tile_items, short_row) + longer_rows(tile_items, medium_row);
+}
 
 // A part of a matrix that one pass, or the three of a merge, multiply.
 struct Piece {
@@ -38,6 +51,9 @@ Status check(const SpmvShape& shape, const DeviceTraits& traits) {
   const SparseShape& matrix = shape.matrix;
   if (shape.vector_count < 1 || shape.vector_count > most_vectors) {
     return refuse(std::format("A product with {} vectors: 1 to {} are possible.", shape.vector_count, most_vectors));
+  }
+  if (shape.has_tiles && matrix.format != SparseFormat::csr) {
+    return refuse(std::format("Tiles are prepared for csr, not for {}.", to_string(matrix.format)));
   }
   const bool has_stride = matrix.format == SparseFormat::ell || matrix.format == SparseFormat::hybrid ||
                           matrix.format == SparseFormat::block_ell;
@@ -243,6 +259,20 @@ class SpmvPlanner {
   SpmvPlanner(const SpmvShape& shape, const SpmvTuning& tuning, const DeviceTraits& traits)
       : layout_{shape, tuning, traits}, plan_("spmv", traits) {}
 
+  // The tiles alone.
+  Result<Plan> run_tiles() && {
+    const SparseShape& matrix = layout_.shape.matrix;
+    plan_.note(to_string(matrix));
+    const Piece piece{.row_count = matrix.row_count, .column_items = matrix.column_items()};
+    const std::uint64_t tiles = tile_count(piece);
+    if (merges() && tiles > 0) {
+      offsets_ = plan_.argument("row_offsets", (matrix.row_count + std::uint64_t{1}) * 4, 4);
+      tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
+      add_splits(piece, tiles);
+    }
+    return std::move(plan_).finish();
+  }
+
   Result<Plan> run() && {
     const SpmvShape& shape = layout_.shape;
     const SparseShape& matrix = shape.matrix;
@@ -267,6 +297,11 @@ class SpmvPlanner {
   }
 
  private:
+  [[nodiscard]] bool merges() const {
+    const SparseFormat format = layout_.shape.matrix.format;
+    return (format == SparseFormat::csr || format == SparseFormat::coo) && layout_.tuning.path == SpmvPath::merge;
+  }
+
   [[nodiscard]] std::uint64_t value_bytes() const {
     switch (layout_.shape.matrix.values) {
       case SparseValues::f32: return 4;
@@ -305,8 +340,7 @@ class SpmvPlanner {
       case SparseFormat::block_ell:
       case SparseFormat::hybrid: break;
     }
-    const bool may_merge = matrix.format == SparseFormat::csr || matrix.format == SparseFormat::coo;
-    if (may_merge && layout_.tuning.path == SpmvPath::merge) {
+    if (merges()) {
       for (std::uint32_t v = 0; v < layout_.shape.vector_count; ++v) add_merge(piece, v);
     } else {
       add_rows(piece);
@@ -347,7 +381,7 @@ class SpmvPlanner {
     bind("x", x_, "x_first");
     bind("y", y_, "y_first");
     bind("scalars", scalars_, "scalars_first");
-    bind("tile_words", tile_words_, "");
+    bind("tile_words", tile_words_, "tiles_first");
     const SpmvShape& shape = layout_.shape;
     step.params = {{"row_count", piece.row_count},
                    {"column_count", shape.matrix.column_count},
@@ -357,8 +391,8 @@ class SpmvPlanner {
                    {"vector", vector},
                    {"alpha", bits(shape.alpha)},
                    {"beta", bits(piece.is_rest ? 1.0f : shape.beta)}};
-    for (const std::string_view field :
-         {"offsets_first", "columns_first", "values_first", "order_first", "x_first", "y_first", "scalars_first"}) {
+    for (const std::string_view field : {"offsets_first", "columns_first", "values_first", "order_first", "x_first",
+                                         "y_first", "scalars_first", "tiles_first"}) {
       step.params.push_back({field, 0});
     }
     return step;
@@ -402,7 +436,7 @@ class SpmvPlanner {
     std::uint32_t lanes = layout_.tuning.lanes_per_row;
     if (lanes == 0) {
       const std::uint64_t mean = piece.column_items / std::max(1u, piece.row_count);
-      lanes = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(mean / 4, 1, 32)));
+      lanes = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(mean / 6, 1, 32)));
     }
     lanes = std::min(lanes, layout_.tuning.workgroup_size);
     while (lanes > 1 && items * lanes > most_places) lanes /= 2;
@@ -478,59 +512,83 @@ class SpmvPlanner {
     return layout_.tuning.workgroup_size * layout_.tuning.items_per_thread;
   }
 
-  // load_products(): all loads of a thread on their way together.
+  // load_products(): `loads_ahead` entries of a thread on their way together.
   [[nodiscard]] std::string load_products_text() const {
     const std::uint32_t items = layout_.tuning.items_per_thread;
-    std::string text =
-        "fn load_products(first: u32, count: u32, stage_first: u32, rank: u32) {\n"
-        "  if (count == 0u) { return; }\n";
-    for (std::uint32_t i = 0; i < items; ++i) {
-      text += std::format(
-          "  let p{0} = rank + {0}u * WORKGROUP_SIZE;\n  let at{0} = first + min(p{0}, count - 1u);\n"
-          "  let c{0} = load_column(at{0});\n  let v{0} = load_value(at{0});\n",
-          i);
-    }
-    for (std::uint32_t i = 0; i < items; ++i) text += std::format("  let x{0} = load_x(c{0}, params.vector);\n", i);
-    for (std::uint32_t i = 0; i < items; ++i) {
-      text += std::format("  if (p{0} < count) {{ stage[stage_first + p{0}] = bitcast<u32>(v{0} * x{0}); }}\n", i);
+    const std::uint32_t ahead = layout_.tuning.loads_ahead;
+    std::string text = "fn load_products(first: u32, count: u32, stage_first: u32, rank: u32) {\n";
+    for (std::uint32_t begin = 0; begin < items; begin += ahead) {
+      const std::uint32_t end = std::min(begin + ahead, items);
+      text += std::format("  if (count > {}u * WORKGROUP_SIZE) {{\n", begin);
+      for (std::uint32_t i = begin; i < end; ++i) {
+        text += std::format(
+            "    let p{0} = rank + {0}u * WORKGROUP_SIZE;\n    let at{0} = first + min(p{0}, count - 1u);\n"
+            "    let c{0} = load_column(at{0});\n    let v{0} = load_value(at{0});\n",
+            i);
+      }
+      for (std::uint32_t i = begin; i < end; ++i) {
+        text += std::format("    let x{0} = load_x(c{0}, params.vector);\n", i);
+      }
+      for (std::uint32_t i = begin; i < end; ++i) {
+        text += std::format("    if (p{0} < count) {{ stage[stage_first + p{0}] = bitcast<u32>(v{0} * x{0}); }}\n", i);
+      }
+      text += "  }\n";
     }
     return text + "}\n";
   }
 
-  void add_merge(const Piece& piece, std::uint32_t vector) {
-    const SpmvTuning& tuning = layout_.tuning;
-    const std::uint64_t steps = piece.row_count + piece.column_items;
-    const std::uint64_t tiles = div_ceil(steps, tile_items());
-    const auto fill = [&](PlanBuilder::Step& made) {
-      std::ranges::find(made.params, "tile_count", &PlanBuilder::Param::name)->value =
-          static_cast<std::uint32_t>(tiles);
-    };
-    // The rest of a hybrid has tiles of its own.
-    tile_words_ = plan_.scratch(piece.is_rest ? "rest_tiles" : "tiles", (2 * tiles + 1) * 4);
+  static void set_tile_count(PlanBuilder::Step& made, std::uint64_t tiles) {
+    std::ranges::find(made.params, "tile_count", &PlanBuilder::Param::name)->value = static_cast<std::uint32_t>(tiles);
+  }
+
+  [[nodiscard]] std::uint64_t tile_count(const Piece& piece) const {
+    return div_ceil(piece.row_count + piece.column_items, tile_items());
+  }
+
+  void add_splits(const Piece& piece, std::uint64_t tiles) {
     KernelBuilder splits = start_merge("spmv_splits", 0, false);
     splits.part("spmv_params.wgsl").part("spmv_splits.wgsl");
-    dispatch(piece, std::move(splits).build(), vector, [&](PlanBuilder::Step& made) {
-      fill(made);
+    dispatch(piece, std::move(splits).build(), 0, [&](PlanBuilder::Step& made) {
+      set_tile_count(made, tiles);
       made.thread_count = tiles + 1;
       made.reason = "where tiles of as many rows and entries together begin";
       made.bytes_read = tiles * 4 * std::bit_width(std::uint64_t{piece.row_count});
       made.bytes_written = (tiles + 1) * 4;
     });
-    const bool by_shuffles = has_shuffles();
-    const std::uint32_t carry_words =
-        by_shuffles ? 2 * subgroup_slots(tuning.workgroup_size) : 4 * tuning.workgroup_size;
-    KernelBuilder merge = start_merge("spmv_merge", (tile_items() + carry_words) * 4, by_shuffles);
-    merge.constant("ITEMS_PER_THREAD", tuning.items_per_thread);
-    if (by_shuffles) merge.constant("SUBGROUP_SLOTS", subgroup_slots(tuning.workgroup_size));
+  }
+
+  void add_merge(const Piece& piece, std::uint32_t vector) {
+    const SpmvTuning& tuning = layout_.tuning;
+    const std::uint64_t tiles = tile_count(piece);
+    if (layout_.shape.has_tiles) {
+      // One array for the passes of every vector.
+      if (vector == 0) tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
+    } else {
+      // The rest of a hybrid has tiles of its own.
+      tile_words_ = plan_.scratch(piece.is_rest ? "rest_tiles" : "tiles", (2 * tiles + 1) * 4);
+      add_splits(piece, tiles);
+    }
+    const bool by_shuffles = has_shuffles() && layout_.traits.subgroup_min_size >= merge_lanes;
+    const std::uint32_t lanes = std::min(merge_lanes, tuning.workgroup_size);
+    const std::uint32_t queues = merge_queue_words(tile_items());
+    KernelBuilder merge = start_merge(
+        "spmv_merge",
+        (tile_items() + queues + 4 + tuning.workgroup_size / lanes + (by_shuffles ? 0 : tuning.workgroup_size)) * 4,
+        by_shuffles);
+    merge.constant("LANES", lanes)
+        .constant("SHORT_ROW", short_row)
+        .constant("MEDIUM_ROW", medium_row)
+        .constant("MEDIUM_ROWS", longer_rows(tile_items(), short_row))
+        .constant("LONG_ROWS", longer_rows(tile_items(), medium_row));
     add_store(merge, layout_, piece);
     merge.generated("store", store_text);
     add_loads(merge, layout_);
     merge.generated("load_products", load_products_text());
-    merge.part(by_shuffles ? "spmv_carry.subgroup.wgsl" : "spmv_carry.workgroup.wgsl").part("spmv_merge.wgsl");
+    merge.part(by_shuffles ? "spmv_lanes.subgroup.wgsl" : "spmv_lanes.workgroup.wgsl").part("spmv_merge.wgsl");
     dispatch(piece, std::move(merge).build(), vector, [&](PlanBuilder::Step& made) {
-      fill(made);
+      set_tile_count(made, tiles);
       made.workgroup_count = tiles;
-      made.reason = std::format("tiles of {} rows and entries, sums across threads {}", tile_items(),
+      made.reason = std::format("tiles of {} rows and entries, longer rows summed {}", tile_items(),
                                 by_shuffles ? "by shuffles" : "in workgroup memory");
       count_bytes(piece, made);
     });
@@ -539,7 +597,7 @@ class SpmvPlanner {
     add_store(carries, layout_, piece);
     carries.part("spmv_carries.wgsl");
     dispatch(piece, std::move(carries).build(), vector, [&](PlanBuilder::Step& made) {
-      fill(made);
+      set_tile_count(made, tiles);
       made.thread_count = tiles;
       made.reason = "rows that several tiles share";
       made.bytes_read = tiles * 12;
@@ -561,19 +619,42 @@ class SpmvPlanner {
 
 }  // namespace
 
-Result<Plan> plan_spmv(const SpmvShape& shape, const DeviceTraits& traits, std::optional<SpmvTuning> tuning) {
+namespace {
+
+// The tuning as asked or chosen, cut to the device.
+Result<SpmvTuning> settle(const SpmvShape& shape, const DeviceTraits& traits, std::optional<SpmvTuning> tuning) {
   if (const Status ok = check(shape, traits); !ok) return std::unexpected(ok.error());
   SpmvTuning chosen = tuning.value_or(select_spmv_tuning(shape, traits));
   if (const Status ok = check(chosen); !ok) return std::unexpected(ok.error());
   if (chosen.path == SpmvPath::automatic) chosen.path = select_spmv_tuning(shape, traits).path;
   chosen.workgroup_size = std::min(chosen.workgroup_size, std::bit_floor(traits.max_workgroup_size));
-  // A merge tile and the sums across threads, or the queue of long rows, in workgroup memory.
+  // A merge tile with its queue and the sums of lanes, or the queue of rows that many tiles share.
   const auto merge_bytes = [&] {
-    return std::max(chosen.workgroup_size * (chosen.items_per_thread + 4) * 4, chosen.workgroup_size * 16 + 8);
+    const std::uint32_t items = chosen.workgroup_size * chosen.items_per_thread;
+    return std::max((items + merge_queue_words(items) + 4 + 2 * chosen.workgroup_size) * 4,
+                    chosen.workgroup_size * 16 + 8);
   };
   while (chosen.items_per_thread > 1 && merge_bytes() > traits.max_workgroup_bytes) --chosen.items_per_thread;
   while (chosen.workgroup_size > 1 && merge_bytes() > traits.max_workgroup_bytes) chosen.workgroup_size /= 2;
-  return SpmvPlanner(shape, chosen, traits).run();
+  return chosen;
+}
+
+}  // namespace
+
+Result<Plan> plan_spmv(const SpmvShape& shape, const DeviceTraits& traits, std::optional<SpmvTuning> tuning) {
+  const auto chosen = settle(shape, traits, tuning);
+  if (!chosen) return std::unexpected(chosen.error());
+  return SpmvPlanner(shape, *chosen, traits).run();
+}
+
+Result<Plan> plan_spmv_tiles(const SpmvShape& shape, const DeviceTraits& traits, std::optional<SpmvTuning> tuning) {
+  if (shape.matrix.format != SparseFormat::csr) {
+    return fail(ErrorKind::invalid_request,
+                std::format("Tiles are prepared for csr, not for {}.", to_string(shape.matrix.format)));
+  }
+  const auto chosen = settle(shape, traits, tuning);
+  if (!chosen) return std::unexpected(chosen.error());
+  return SpmvPlanner(shape, *chosen, traits).run_tiles();
 }
 
 }  // namespace upsweep

@@ -57,6 +57,21 @@ TEST(SpmvPlan, TilesHoldAllRowsAndEntries) {
   }
 }
 
+TEST(SpmvPlan, PreparedTilesSpareAPass) {
+  SpmvShape shape = csr(1000, 7000);
+  const auto tiles = plan_spmv_tiles(shape, least_traits());
+  ASSERT_TRUE(tiles.has_value());
+  EXPECT_EQ(tiles->dispatches.size(), 1u);
+  shape.has_tiles = true;
+  const Plan plan = planned(shape);
+  EXPECT_EQ(plan.dispatches.size(), 2u);
+  EXPECT_EQ(plan.find_argument("tiles")->size_bytes, tiles->find_argument("tiles")->size_bytes);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+  shape.matrix.longest_row = 9;  // path rows needs none
+  EXPECT_TRUE(plan_spmv_tiles(shape, least_traits())->dispatches.empty());
+  EXPECT_EQ(planned(shape).find_argument("tiles"), nullptr);
+}
+
 TEST(SpmvPlan, EveryRowAndVectorHasItsLanes) {
   for (const std::uint32_t lanes : {1u, 2u, 32u, 64u}) {
     for (const std::uint32_t vectors : {1u, 3u}) {
@@ -154,6 +169,11 @@ TEST(SpmvPlan, RefusesWhatItCannotDo) {
   shape.matrix.format = SparseFormat::ell;
   shape.matrix.width = 0xffffffffu;
   EXPECT_THAT(refusal(shape, ErrorKind::unsupported), HasSubstr("42949672950 items"));
+  shape = csr(10, 10);
+  shape.has_tiles = true;
+  shape.matrix.format = SparseFormat::coo;
+  EXPECT_THAT(refusal(shape), HasSubstr("prepared for csr, not for coo"));
+  EXPECT_FALSE(plan_spmv_tiles(shape, least_traits()).has_value());
   for (const SpmvTuning& tuning :
        {SpmvTuning{.workgroup_size = 48}, SpmvTuning{.lanes_per_row = 3}, SpmvTuning{.loads_ahead = 0},
         SpmvTuning{.loads_ahead = 17}, SpmvTuning{.items_per_thread = 17}}) {

@@ -44,7 +44,10 @@ SpmvTuning select_spmv_tuning(const SpmvShape& shape, const DeviceTraits& traits
   const bool merges = has_rows_of_any_length && !traits.is_cpu && shape.vector_count == 1 && !is_even(matrix);
   tuning.path = merges ? SpmvPath::merge : SpmvPath::rows;
   const std::uint32_t mean = matrix.entry_count / std::max(1u, matrix.row_count);
-  tuning.lanes_per_row = traits.is_cpu ? 1 : std::bit_floor(std::clamp(mean / 4, 1u, 32u));
+  tuning.lanes_per_row = traits.is_cpu ? 1 : std::bit_floor(std::clamp(mean / 6, 1u, 32u));
+  // Slots a step apart, and rows of a thread: rows are often no longer than what is on its way together.
+  const bool has_long_rows = matrix.format == SparseFormat::csr && mean >= 16;
+  if (!has_long_rows) tuning.loads_ahead = 8;
   if (traits.is_cpu) tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
   return tuning;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analysis of compressed rows on a device against loops and sets.
+#include <gmock/gmock.h>
+
+#include <format>
+#include <set>
+
+#include "testing/gpu_test.h"
+#include "testing/sparse_patterns.h"
+#include "upsweep/sparse_convert.h"
+
+namespace upsweep::testing {
+namespace {
+
+constexpr std::uint32_t all_block_sizes = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 16;
+
+std::uint32_t slots_of(const std::vector<std::uint32_t>& lengths, std::uint32_t slice_rows) {
+  std::uint32_t slots = 0;
+  for (std::size_t first = 0; first < lengths.size(); first += slice_rows) {
+    const std::size_t end = std::min<std::size_t>(first + slice_rows, lengths.size());
+    slots += *std::max_element(lengths.begin() + static_cast<std::ptrdiff_t>(first),
+                               lengths.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return slots;
+}
+
+CsrStatistics expected_statistics(const CsrPattern& pattern, const CsrStatisticsShape& shape) {
+  CsrStatistics expected{
+      .slice_rows = shape.slice_rows, .window_rows = shape.window_rows, .block_sizes = shape.block_sizes};
+  std::vector<std::uint32_t> lengths;
+  for (std::size_t row = 0; row < pattern.row_count; ++row) {
+    const std::uint32_t length = pattern.length(row);
+    lengths.push_back(length);
+    std::size_t bin = 0;
+    for (std::uint64_t limit = 1; length != 0 && (bin == 0 || limit < length); ++bin) limit = bin == 0 ? 1 : 2 * limit;
+    ++expected.rows_by_length[bin];
+    expected.entries_by_length[bin] += length;
+    expected.longest_row = std::max(expected.longest_row, length);
+    for (std::size_t e = pattern.offsets[row] + std::size_t{1}; e < pattern.offsets[row + 1]; ++e) {
+      if (shape.block_sizes != 0 && pattern.columns[e] < pattern.columns[e - 1]) ++expected.descent_count;
+    }
+  }
+  expected.slice_slots = slots_of(lengths, shape.slice_rows);
+  if (shape.window_rows != 0) {
+    for (std::size_t first = 0; first < lengths.size(); first += shape.window_rows) {
+      const std::size_t end = std::min<std::size_t>(first + shape.window_rows, lengths.size());
+      std::sort(lengths.begin() + static_cast<std::ptrdiff_t>(first),
+                lengths.begin() + static_cast<std::ptrdiff_t>(end), std::greater<>());
+    }
+    expected.reordered_slice_slots = slots_of(lengths, shape.slice_rows);
+  }
+  for (std::size_t i = 0; i < CsrStatistics::block_size_list.size(); ++i) {
+    const std::uint32_t size = CsrStatistics::block_size_list[i];
+    if ((shape.block_sizes >> size & 1) == 0) continue;
+    std::vector<std::set<std::uint32_t>> blocks(pattern.row_count / size + std::size_t{1});
+    for (std::size_t row = 0; row < pattern.row_count; ++row) {
+      for (std::size_t e = pattern.offsets[row]; e < pattern.offsets[row + 1]; ++e) {
+        blocks[row / size].insert(pattern.columns[e] / size);
+      }
+    }
+    for (const auto& row : blocks) {
+      expected.block_widths[i] = std::max(expected.block_widths[i], static_cast<std::uint32_t>(row.size()));
+      expected.block_counts[i] += static_cast<std::uint32_t>(row.size());
+    }
+  }
+  return expected;
+}
+
+class CsrStatisticsGpu : public GpuTest {
+ protected:
+  [[nodiscard]] SparseConversionTuning tuning() const {
+    SparseConversionTuning tuning{.workgroup_size = is_tiny() ? 4u : 64u};
+    tuning.sort = SortTuning{.workgroup_size = is_tiny() ? 16u : 64u,
+                             .items_per_thread = 2,
+                             .digit_bits = is_tiny() ? 4u : 6u,
+                             .use_subgroups = GetParam() == Profile::full,
+                             .max_workgroups = 5,
+                             .one_workgroup_items = 128};
+    return tuning;
+  }
+
+  void check(const CsrPattern& pattern, CsrStatisticsShape shape) {
+    shape.csr = pattern.shape(SparseValues::f32);
+    SCOPED_TRACE(std::format("{}, slices of {}, windows of {}, block sizes {:#x}", pattern.name, shape.slice_rows,
+                             shape.window_rows, shape.block_sizes));
+    const GuardedBuffer offsets(context(), bytes_of(pattern.offsets), 4);
+    const GuardedBuffer columns(context(), bytes_of(pattern.columns), 8);
+    const GuardedBuffer statistics(context(), bytes_of(unwritten<CsrStatistics>(1)), 12);
+    SparseBuffers csr;
+    if (pattern.row_count != 0) csr.row_offsets = offsets.view();
+    if (!pattern.columns.empty() && shape.block_sizes != 0) csr.columns = columns.view();
+    run([&](WGPUCommandEncoder encoder) {
+      return record_csr_statistics(context(), encoder, shape, csr, statistics.view(), tuning());
+    });
+    const auto actual = items_of<CsrStatistics>(statistics.read_and_check_guards());
+    ASSERT_EQ(actual.size(), 1u);
+    const CsrStatistics expected = expected_statistics(pattern, shape);
+    EXPECT_EQ(actual[0].longest_row, expected.longest_row);
+    EXPECT_EQ(actual[0].slice_slots, expected.slice_slots);
+    EXPECT_EQ(actual[0].reordered_slice_slots, expected.reordered_slice_slots);
+    EXPECT_EQ(actual[0].rows_by_length, expected.rows_by_length);
+    EXPECT_EQ(actual[0].entries_by_length, expected.entries_by_length);
+    EXPECT_EQ(actual[0].block_widths, expected.block_widths);
+    EXPECT_EQ(actual[0].block_counts, expected.block_counts);
+    EXPECT_EQ(actual[0], expected);
+    for (std::uint32_t k = 0; k < 31; ++k) {
+      std::uint32_t rows = 0;
+      std::uint32_t entries = 0;
+      for (std::size_t row = 0; row < pattern.row_count; ++row) {
+        if (pattern.length(row) <= 1u << k) continue;
+        ++rows;
+        entries += pattern.length(row) - (1u << k);
+      }
+      EXPECT_EQ(actual[0].rest_row_count(k), rows) << k;
+      EXPECT_EQ(actual[0].rest_entry_count(k), entries) << k;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Profiles, CsrStatisticsGpu, all_profiles, profile_name);
+
+TEST_P(CsrStatisticsGpu, LengthsSlicesAndBlocksAreCounted) {
+  for (const CsrPattern& pattern : csr_patterns(is_tiny() ? 60 : 1000)) {
+    check(pattern, {.block_sizes = all_block_sizes});
+    check(pattern, {.slice_rows = 5, .block_sizes = 1u << 4});
+    check(pattern, {.slice_rows = 1});
+    check(pattern, {.slice_rows = 1000});
+  }
+}
+
+TEST_P(CsrStatisticsGpu, SlicesOfReorderedRowsAreCounted) {
+  for (const CsrPattern& pattern : csr_patterns(is_tiny() ? 60 : 1000)) {
+    check(pattern, {.slice_rows = 8, .window_rows = 64});
+    if (is_thorough()) check(pattern, {.slice_rows = 4, .window_rows = 1u << 20});
+  }
+}
+
+TEST_P(CsrStatisticsGpu, DescentsAreCounted) {
+  CsrPattern pattern = pattern_of_lengths("unsorted", 50, mixed_lengths(100, 20, test_seed()), test_seed());
+  for (std::size_t row = 0; row < pattern.row_count; row += 3) {
+    std::reverse(pattern.columns.begin() + pattern.offsets[row], pattern.columns.begin() + pattern.offsets[row + 1]);
+  }
+  CsrStatisticsShape shape{.csr = pattern.shape(SparseValues::ones), .block_sizes = 1u << 2 | 1u << 16};
+  const GuardedBuffer offsets(context(), bytes_of(pattern.offsets));
+  const GuardedBuffer columns(context(), bytes_of(pattern.columns));
+  const GuardedBuffer statistics(context(), bytes_of(unwritten<CsrStatistics>(1)));
+  run([&](WGPUCommandEncoder encoder) {
+    return record_csr_statistics(context(), encoder, shape, {.row_offsets = offsets.view(), .columns = columns.view()},
+                                 statistics.view(), tuning());
+  });
+  const auto actual = items_of<CsrStatistics>(statistics.read_and_check_guards()).at(0);
+  EXPECT_GT(actual.descent_count, 0u);
+  EXPECT_EQ(actual.descent_count, expected_statistics(pattern, shape).descent_count);
+}
+
+// So many workgroups that their grids are folded, by a limit that no device has.
+TEST_P(CsrStatisticsGpu, GridsOfSeveralDimensions) {
+  if (!is_tiny()) return;
+  const DeviceTraits traits = context().traits();
+  DeviceTraits narrow = traits;
+  narrow.max_workgroups_per_dimension = 7;
+  context().override_traits(narrow);
+  check(pattern_of_lengths("mixed", 90, mixed_lengths(301, 20, test_seed()), test_seed()),
+        {.slice_rows = 4, .window_rows = 16, .block_sizes = 1u << 2 | 1u << 3});
+  context().override_traits(traits);
+}
+
+// A row of a million entries, and rows past the nearest block rows of a workgroup.
+TEST_P(CsrStatisticsGpu, LongRowsAndLongGaps) {
+  if (GetParam() != Profile::full) return;
+  std::vector<std::uint32_t> lengths(20'000, 0);
+  lengths[0] = 1;
+  lengths[7] = 1'000'000;
+  lengths[8] = 65;
+  lengths[19'999] = 1;
+  check(pattern_of_lengths("a million", 2'000'000, lengths, test_seed()), {.block_sizes = 1u << 2 | 1u << 16});
+}
+
+}  // namespace
+}  // namespace upsweep::testing

@@ -1,0 +1,30 @@
+// Words of CsrStatistics: see include/upsweep/sparse_convert.h.
+const LONGEST_ROW = 0u;
+const DESCENTS = 6u;
+const LENGTH_BINS = 33u;
+const ROWS_BY_LENGTH = 7u;
+const ENTRIES_BY_LENGTH = 40u;
+const BLOCK_WIDTHS = 73u;
+const BLOCK_COUNTS = 78u;
+const STATISTICS_WORDS = 83u;
+
+struct StatisticsParams {
+  row_count: u32,
+  entry_count: u32,
+  slice_rows: u32,
+  window_rows: u32,
+  block_sizes: u32,      // bits
+  block_size: u32,       // of this pass
+  block_number: u32,     // its place in the list of sizes
+  counter_first: u32,    // its counters, one a block row
+  counter_count: u32,    // of this pass; or of all, to clear
+  counts_descents: u32,
+  workgroup_count: u32,
+  offsets_first: u32,
+  columns_first: u32,
+  statistics_first: u32,
+  grid_width: u32,
+  grid_height: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: StatisticsParams;
