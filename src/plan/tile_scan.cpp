@@ -205,9 +205,7 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: Unit,\n", k);
   text += "}\nstruct Rows {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
-  text +=
-      "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range, thread: Thread) -> Tile {\n  if (is_full) "
-      "{\n";
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  if (is_full) {\n";
   for (std::uint32_t k = 0; k < rows; ++k)
     text += std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k);
   text += std::format("    return Tile({});\n  }}\n  let ends = load_ends(range);\n", list(rows, [](std::uint32_t k) {
@@ -247,7 +245,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
                       return std::format("row_values[row_slot({}u * WORKGROUP_SIZE + index)]", k);
                     }));
   } else {
-    if (program.lane_scan_part.empty()) text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
+    text += "struct ScannedRows {\n  before: Rows,\n  total: Accumulator,\n}\n";
     if (path == LanePath::shuffle && program.lane_scan) {
       text += program.lane_scan(tuning, traits);
     } else if (!has_own_scan) {
@@ -270,9 +268,6 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
       text +=
           std::format("  store_unit(tile.u{0}, unit + {0}u * step, combine(before, rows.r{0}), is_full, range);\n", k);
     text += "}\n";
-  }
-  if ((role == Role::chunks || role == Role::single_pass) && !program.has_own_stage_tile) {
-    text += "fn stage_tile(tile: Tile, rows: Rows, total: TileTotal, thread: Thread) {}\n";
   }
   if (role == Role::chunks && !program.has_own_start_sink) {
     text += "fn start_sink(first_chunk: u32, chunk_count: u32, thread: Thread, workgroup: Workgroup) {}\n";
@@ -544,9 +539,7 @@ class TilePlanner {
         if (commutative) builder.part("subgroup_fold.shuffle.wgsl");
       }
       builder.part("tile_threads.subgroup.wgsl");
-      builder.part(!program.lane_scan_part.empty()        ? program.lane_scan_part
-                   : commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl"
-                                                          : "tile_scan.subgroup.wgsl");
+      builder.part(commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl" : "tile_scan.subgroup.wgsl");
     }
     if (variant.role == Role::totals) {
       builder.part(commutative ? "tile_sum.commutative.wgsl" : "tile_sum.ordered.wgsl");

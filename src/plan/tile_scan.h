@@ -90,8 +90,6 @@ struct TileProgram {
   // store_unit(u, unit, prefix, is_full, range), or store_tile() itself, with its workgroup memory.
   std::function<void(KernelBuilder&)> add_sink;
   bool has_own_store_tile = false;
-  // stage_tile(tile, rows, total, thread), too: what store_tile() can do before the prefix is known; no barriers.
-  bool has_own_stage_tile = false;
   bool has_own_start_sink = false;
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
   // store_total(); nothing without. Where there are no items, the kernel has no sink.
@@ -101,9 +99,6 @@ struct TileProgram {
   std::function<std::string(const ScanTuning& tuning, const DeviceTraits& traits)> lane_scan = {};
   // Instead of the frame's: Tile, load_tile(), Rows, tile_rows(), fold_rows(); where lanes scan, scan_rows(), too.
   std::function<std::string(bool lanes)> own_tile = {};
-  // Where lanes scan: the part with total_tile() and scan_tile() instead of the frame's; ScannedRows is own_tile's
-  // then.
-  std::string lane_scan_part = {};
   std::uint32_t item_bytes = 4;     // read of each item
   std::uint32_t written_bytes = 4;  // of each item, at most
 };

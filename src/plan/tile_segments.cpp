@@ -117,10 +117,8 @@ std::string load_text(const TileItems& keys, std::uint32_t rows) {
     for (std::uint32_t j = 0; j < count; ++j) text += std::format("  x{}_{}: InnerAccumulator,\n", k, j);
   }
   for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
-  text +=
-      "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range, thread: Thread) -> Tile {\n  var tile: "
-      "Tile;\n";
-  text += "  let before = load_before(unit, range);\n";
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  var tile: Tile;\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  let b{} = load_before({}, range);\n", k, at(k));
   for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  var inside{} = 0xffffffffu;\n", w);
   for (const bool full : {true, false}) {
     text += full ? "  if (is_full) {\n"
@@ -148,15 +146,7 @@ std::string load_text(const TileItems& keys, std::uint32_t rows) {
       text += ";\n";
     }
   }
-  text +=
-      "  }\n  // The first lane's neighbour is the last lane in the row before.\n"
-      "  let neighbour = (thread.lane + step - 1u) % step;\n";
-  for (std::uint32_t k = 0; k < rows; ++k) {
-    text += std::format(
-        "  let n{0} = bitcast<RawItem>(subgroupShuffle(bitcast<u32>({1}), neighbour));\n"
-        "  let b{0} = select(n{0}, {2}, thread.lane == 0u);\n",
-        k, keys.item(std::format("tile.u{}", k), count - 1), k == 0 ? "before" : std::format("n{}", k - 1));
-  }
+  text += "  }\n";
   for (std::uint32_t w = 0; w < mask_words; ++w) {
     text += std::format("  tile.masks{} = (", w);
     for (std::uint32_t k = 8 * w; k < std::min(rows, 8 * w + 8); ++k) {
@@ -171,17 +161,30 @@ std::string load_text(const TileItems& keys, std::uint32_t rows) {
 
 }  // namespace
 
-std::string sum_to_head_function() {
-  return "fn sum_to_head(x0: InnerAccumulator, x1: InnerAccumulator, x2: InnerAccumulator, mask: u32) -> "
+TileAccumulator difference_accumulator(const LoweredOperator& op) {
+  return {.type = "Accumulator",
+          .size_bytes = 3 * op.accumulator_bytes,
+          .members = {{"sum", op.accumulator}, {"heads", "u32"}, {"last", op.accumulator}},
+          .commutative = false};
+}
+
+std::string difference_operator() {
+  return "fn combine(a: Accumulator, b: Accumulator) -> Accumulator {\n"
+         "  return Accumulator(a.sum + b.sum, a.heads + b.heads, select(a.last, a.sum + b.last, b.heads != 0u));\n}\n"
+         "fn identity() -> Accumulator { return Accumulator(no_value(), 0u, no_value()); }\n"
+         "// The sum of a unit's items before its last head.\n"
+         "fn sum_to_head(x0: InnerAccumulator, x1: InnerAccumulator, x2: InnerAccumulator, mask: u32) -> "
          "InnerAccumulator {\n"
          "  return select(no_value(), x0, mask > 1u) + select(no_value(), x1, mask > 3u) + select(no_value(), x2, mask "
          "> "
          "7u);\n}\n";
 }
 
-std::string difference_tile(const TileItems& keys, const ScanTuning& tuning, const DeviceTraits& traits) {
+std::string difference_tile(const TileItems& keys, const TileAccumulator& accumulator, const ScanTuning& tuning,
+                            bool lanes, const DeviceTraits& traits) {
   const std::uint32_t rows = tuning.rows;
   const std::uint32_t count = keys.unit_items;
+  const bool by_shuffles = lanes && scans_by_lanes(accumulator, tuning, traits) && rows <= 8;
   std::string text = load_text(keys, rows);
   const auto sum = [&](std::uint32_t k) {
     std::string terms;
@@ -194,17 +197,33 @@ std::string difference_tile(const TileItems& keys, const ScanTuning& tuning, con
       terms += j + 1 < count ? std::format("tile.x{}_{}, ", k, j) : std::string("no_value(), ");
     return std::format("sum_to_head({}{})", terms, mask_of(k));
   };
+  constexpr std::string_view tile_rows_head =
+      "fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n";
+  if (!by_shuffles) {
+    text += "struct Rows {\n";
+    for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: Accumulator,\n", k);
+    text += std::format("}}\n{}  return Rows(", tile_rows_head);
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format("{}Accumulator({}, countOneBits({}), {})", k == 0 ? "" : ",\n              ", sum(k),
+                          mask_of(k), to_head(k));
+    }
+    text += ");\n}\n";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += std::format(
+          "fn row_sum{0}(rows: Rows) -> InnerAccumulator {{ return rows.r{0}.sum; }}\n"
+          "fn row_before{0}(rows: Rows) -> u32 {{ return rows.r{0}.heads; }}\n",
+          k);
+    }
+    return text + (lanes ? row_scan_text(rows) : "");
+  }
   // e: sums, then those before in the subgroup; r, t: counts as of marked tiles; last_row: + 1, of the thread's last
   // head; to_head: the sum before it in its unit.
   const PackedCounts counts(rows, traits);
   text += "struct Rows {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  e{}: InnerAccumulator,\n", k);
   for (std::uint32_t w = 0; w < counts.words(); ++w) text += std::format("  r{0}: u32,\n  t{0}: u32,\n", w);
-  text +=
-      "  last_row: u32,\n  to_head: InnerAccumulator,\n}\n"
-      "struct SubgroupSums {\n  sum: InnerAccumulator,\n  heads: u32,\n  to_head: InnerAccumulator,\n}\n"
-      "struct ScannedRows {\n  before: Rows,\n  total: SubgroupSums,\n}\n"
-      "fn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  var to_head = no_value();\n";
+  text += std::format("  last_row: u32,\n  to_head: InnerAccumulator,\n}}\n{}  var to_head = no_value();\n",
+                      tile_rows_head);
   for (std::uint32_t k = 0; k < rows; ++k)
     text += std::format("  to_head = select(to_head, {}, {} != 0u);\n", to_head(k), mask_of(k));
   text += "  return Rows(";
@@ -235,7 +254,7 @@ std::string difference_tile(const TileItems& keys, const ScanTuning& tuning, con
                     "  // The last row with heads, then the last lane in it.\n"
                     "  let owner = subgroupMax(rows.last_row * 128u + thread.lane) % 128u;\n"
                     "  let last_head = subgroupShuffle(at_head, owner);\n"
-                    "  return ScannedRows(Rows({}0u, no_value()), SubgroupSums(s{}, {}, last_head));\n}}\n",
+                    "  return ScannedRows(Rows({}0u, no_value()), Accumulator(s{}, {}, last_head));\n}}\n",
                     list, rows - 1, counts.sum("t"));
 }
 

@@ -21,16 +21,17 @@ std::string segmented_operator(const LoweredOperator& op, bool is_custom);
 // up to 4 a lane are scanned several rows at once.
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits);
 
-// sum_to_head(x0, x1, x2, mask): the sum of a unit's items before its last head.
-std::string sum_to_head_function();
+// Sums that wrap: struct Accumulator { sum, heads, last }; `last` is the sum of what lies before the last head, so that
+// sums of segments are differences. combine() and identity(), and sum_to_head(), which is `last` of a unit.
+TileAccumulator difference_accumulator(const LoweredOperator& op);
+std::string difference_operator();
 
-// Tile, load_tile(), Rows, ... of units of keys of 4 bytes and of values whose sums wrap, up to 8 rows, where whole
-// subgroups scan (scans_by_lanes()), with the part tile_scan.difference.wgsl: plain prefix sums inside a tile, whose
-// differences are the sums of its segments; segmented pairs between tiles. A Tile has the raw keys uK, the values xK_J
+// Tile, load_tile(), Rows, ... of units of keys and values, up to 8 rows. A Tile has the raw keys uK, the values xK_J
 // as InnerAccumulators and the masks of heads (mask_of()); row_sumK(rows) and row_beforeK(rows) are what lies in front
-// of row K in its subgroup. Needs sum_to_head(); load_items(), load_edge_items(), load_before(unit, range) -> RawItem,
-// heads_of(); load_values(unit, range), load_edge_values(unit, value_ends, range) -> ValueUnit, load_value_ends(range);
-// value_itemJ(values, unit, range) -> InnerAccumulator, keep_inside(value, is_kept); inside_mask(unit, range) -> u32.
-std::string difference_tile(const TileItems& keys, const ScanTuning& tuning, const DeviceTraits& traits);
+// of row K. Needs load_items(), load_edge_items(), load_before(unit, range) -> RawItem, heads_of(); load_values(unit,
+// range), load_edge_values(unit, value_ends, range) -> ValueUnit, load_value_ends(range); value_itemJ(values, unit,
+// range) -> InnerAccumulator, keep_inside(value, is_kept); inside_mask(unit, range) -> u32.
+std::string difference_tile(const TileItems& keys, const TileAccumulator& accumulator, const ScanTuning& tuning,
+                            bool lanes, const DeviceTraits& traits);
 
 }  // namespace upsweep

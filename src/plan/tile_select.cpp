@@ -154,7 +154,7 @@ std::string marked_tile_units(std::uint32_t rows) {
   std::string text = "struct Tile {\n";
   for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  u{}: RawUnit,\n", k);
   for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
-  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range, thread: Thread) -> Tile {\n";
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n";
   for (const bool full : {true, false}) {
     text += full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
     const std::string_view indent = full ? "    " : "  ";

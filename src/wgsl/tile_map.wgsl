@@ -7,7 +7,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let is_full = is_whole_tile(first, range);
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
   let step = unit_step(workgroup);
-  let units = load_tile(unit, step, is_full, range, thread);
+  let units = load_tile(unit, step, is_full, range);
   let none = Prefix(identity(), identity(), identity());
   store_tile(units, tile_rows(units, unit, step, range), none, unit, is_full, range, thread, workgroup);
 }

@@ -20,6 +20,6 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let is_full = is_whole_tile(first, range);
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
   let step = unit_step(workgroup);
-  let units = load_tile(unit, step, is_full, range, thread);
+  let units = load_tile(unit, step, is_full, range);
   finish_tile(units, tile, tile_count, tag_of_run(start.x), unit, step, is_full, range, thread, workgroup);
 }

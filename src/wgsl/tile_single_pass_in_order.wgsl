@@ -15,7 +15,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let is_full = is_whole_tile(first, range);
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
   let step = unit_step(workgroup);
-  let units = load_tile(unit, step, is_full, range, thread);
+  let units = load_tile(unit, step, is_full, range);
   if (thread.index == 0u) { shared_run = take_ticket().x; }
   let run_number = workgroupUniformLoad(&shared_run);
   if (order == 0u) { sweep_records(run_number, tile_count, thread); }

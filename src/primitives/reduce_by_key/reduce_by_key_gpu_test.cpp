@@ -174,23 +174,6 @@ TEST_P(ReduceByKeyShapesGpu, RunsMaySpanManyTiles) {
   }
 }
 
-// As tiles are on GPUs: workgroup memory holds the runs of a part of it.
-TEST_P(ReduceByKeyShapesGpu, TilesOfManyRunsAreStagedInRounds) {
-  Random random(test_seed());
-  SCOPED_TRACE(seed_note(test_seed()));
-  for (ScanTuning tuning : some_paths()) {
-    tuning.workgroup_size = std::min(512u, context().traits().max_workgroup_size);
-    tuning.rows = 4;
-    const std::uint32_t count = 2 * 4 * tuning.workgroup_size * tuning.rows + 77;
-    const auto items = random_items<std::int32_t>(count, test_seed());
-    std::vector<std::uint32_t> keys(count);
-    std::iota(keys.begin(), keys.end(), 0u);
-    check_default(keys, items, BinaryOperator::sum(), {.tuning = tuning, .key_item = 2, .input_item = 1});
-    check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5, random), items, BinaryOperator::sum(),
-                  {.tuning = tuning, .key_item = 1, .input_item = 5});
-  }
-}
-
 // Sums of wrapping integers are differences of prefix sums: of i32, at sizes around tiles, with runs that end at tiles.
 TEST_P(ReduceByKeyShapesGpu, SignedSumsWrap) {
   Random random(test_seed());

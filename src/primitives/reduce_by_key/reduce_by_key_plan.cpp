@@ -5,7 +5,6 @@
 
 #include "plan/lowering.h"
 #include "plan/plan_builder.h"
-#include "plan/subgroup_plan.h"
 #include "plan/tile_runs.h"
 #include "plan/tile_segments.h"
 #include "plan/tile_select.h"
@@ -176,7 +175,7 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
   builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
-// For sums that wrap, where lanes scan: nothing but sums and counts is.
+// For sums that wrap: nothing but sums and counts is scanned.
 Status add_difference_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
   const auto value_text = add_keys_and_values(builder, problem, keys);
   if (!value_text) return std::unexpected(value_text.error());
@@ -240,14 +239,13 @@ Status add_difference_units(KernelBuilder& builder, const Problem& problem, cons
       "  return Unit(loaded.values, (heads_of(loaded.items, loaded.before, unit, range) & inside) | (inside << "
       "4u));\n}}\n"
       "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
-      "{}  return Accumulator({} - sum_to_head({}u.mask & 15u), countOneBits(u.mask & 15u));\n}}\n",
+      "{}  return Accumulator({}, countOneBits(u.mask & 15u), sum_to_head({}u.mask & 15u));\n}}\n",
       items, sum, to_head);
-  builder.generated("units", sum_to_head_function() + text);
+  builder.generated("units", text);
   return {};
 }
 
 // Each run is staged as its key and the sum of what lies before it in the tile; neighbours there give the sums of runs.
-// That needs no prefix, so it is done while the tiles before finish.
 void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {
   const std::uint32_t count = keys.unit_items;
   builder.constant("STAGE", stage * tuning.workgroup_size);
@@ -255,60 +253,49 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
       "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
       "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
       "var<workgroup> shared_runs: u32;\n"
-      "var<workgroup> staged: array<vec2u, STAGE>;\n"
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged: array<vec2u, STAGE + WORKGROUP_SIZE>;\n"
       "fn end_run(ended: u32, value: InnerAccumulator) {\n"
       "  if (ended != 0u) { output[params.output_first + ended - 1u] = result_value(value); }\n}\n"
       "fn stage_runs(items: RawUnit, ";
   for (std::uint32_t j = 0; j < count; ++j) text += std::format("x{}: InnerAccumulator, ", j);
-  text += "mask: u32, before: InnerAccumulator, first: u32) {\n  var sum = before;\n  var slot = first;\n";
+  text += "mask: u32, before: InnerAccumulator, first: u32, spare: u32) {\n  var sum = before;\n  var slot = first;\n";
   for (std::uint32_t j = 0; j < count; ++j) {
     // Slots before the window wrap to huge numbers and fail the test, too.
     text += std::format(
         "  let is_head{0} = (mask & {1}u) != 0u;\n"
-        "  if (is_head{0} & (slot < STAGE)) {{ staged[slot] = vec2u(bitcast<u32>({2}), bitcast<u32>(sum)); }}\n",
+        "  staged[select(spare, slot, is_head{0} & (slot < STAGE))] = vec2u(bitcast<u32>({2}), bitcast<u32>(sum));\n",
         j, 1u << j, keys.item("items", j));
     if (j + 1 < count) text += std::format("  slot += select(0u, 1u, is_head{0});\n  sum += x{0};\n", j);
   }
   text +=
-      "}\n"
-      "// The runs from the `done`th of the tile on, as many as there is room for.\n"
-      "fn stage_from(tile: Tile, rows: Rows, before: Accumulator, done: u32) {\n  let first = before.heads - done;\n";
-  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-    text += std::format("  stage_runs(tile.u{}, ", k);
-    for (std::uint32_t j = 0; j < count; ++j) text += std::format("tile.x{}_{}, ", k, j);
-    text += std::format("{}, before.value + row_sum{}(rows), first + row_before{}(rows));\n", mask_of(k), k, k);
-  }
-  text +=
-      "}\nfn stage_tile(tile: Tile, rows: Rows, total: TileTotal, thread: Thread) {\n"
-      "  if (thread.index == 0u) { shared_runs = total.total.heads; }\n"
-      "  stage_from(tile, rows, total.before, 0u);\n}\n"
-      "fn staged_sum(slot: u32) -> InnerAccumulator { return bitcast<InnerAccumulator>(staged[slot].y); }\n"
-      "// `number`: of the first staged run; `previous`: the sum before the run in front of it, from the tile's "
-      "start.\n"
-      "fn write_stage(staged_count: u32, number: u32, previous: InnerAccumulator, thread: Thread) {\n"
-      "  for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
-      "    unique_keys[params.keys_first + number + i] = bitcast<RawItem>(staged[i].x);\n"
-      "    end_run(number + i, staged_sum(i) - select(staged_sum(max(i, 1u) - 1u), previous, i == 0u));\n  }\n}\n"
+      "}\nfn staged_sum(slot: u32) -> InnerAccumulator { return bitcast<InnerAccumulator>(staged[slot].y); }\n"
       "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
       "              workgroup: Workgroup) {\n"
-      "  let count = workgroupUniformLoad(&shared_runs);  // and the stage is filled\n"
-      "  write_stage(min(STAGE, count), prefix.tile.heads, no_value() - prefix.tile.value, thread);\n"
-      "  if (count <= STAGE) { return; }\n"
-      "  var previous = staged_sum(STAGE - 1u);\n"
-      "  workgroupBarrier();  // the stage may be filled again\n"
-      "  // Loaded again: a tile that is kept while others finish takes registers. There is one row, so this is the "
-      "same\n"
-      "  // unit; a compiler that knew would keep the tile. Where runs begin is known.\n"
-      "  var again = load_tile(unit + (params.row_count - 1u), unit_step(workgroup), is_full, range, thread);\n"
-      "  again.masks0 = tile.masks0;\n"
-      "  for (var done = STAGE; done < count; done += STAGE) {\n"
-      "    stage_from(again, rows, prefix.subgroup, done);\n"
+      "  if (thread.index == 0u) { shared_runs = prefix.total.heads; }\n"
+      "  let count = workgroupUniformLoad(&shared_runs);\n"
+      "  let spare = STAGE + thread.index;\n"
+      "  // The sum before the last run of the tiles before, counted from this tile on.\n"
+      "  var previous = prefix.tile.last - prefix.tile.sum;\n"
+      "  for (var done = 0u; done < count; done += STAGE) {\n"
+      "    let first = prefix.subgroup.heads - done;\n";
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    text += std::format("    stage_runs(tile.u{}, ", k);
+    for (std::uint32_t j = 0; j < count; ++j) text += std::format("tile.x{}_{}, ", k, j);
+    text += std::format("{}, prefix.subgroup.sum + row_sum{}(rows), first + row_before{}(rows), spare);\n", mask_of(k),
+                        k, k);
+  }
+  text +=
       "    workgroupBarrier();  // the stage is filled\n"
-      "    write_stage(min(STAGE, count - done), prefix.tile.heads + done, previous, thread);\n"
-      "    previous = staged_sum(STAGE - 1u);\n"
+      "    let staged_count = min(STAGE, count - done);\n"
+      "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
+      "      let run_number = prefix.tile.heads + done + i;\n"
+      "      unique_keys[params.keys_first + run_number] = bitcast<RawItem>(staged[i].x);\n"
+      "      end_run(run_number, staged_sum(i) - select(staged_sum(max(i, 1u) - 1u), previous, i == 0u));\n    }\n"
+      "    previous = staged_sum(staged_count - 1u);\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
-  builder.more_workgroup_bytes(4 + stage * 2 * 4 * tuning.workgroup_size);
+  builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
 }
 
 // store_total() that writes the number of runs; `end_run` stores what the last of them came to.
@@ -353,36 +340,40 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
-  program.add_types = [&problem](KernelBuilder& builder) {
-    add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
-    builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
-  };
+  const TileAccumulator pairs = difference_accumulator(problem.op);
   std::uint32_t stage = 0;
-  if (sums_wrap(shape) && tuning.rows <= 8 && scans_by_lanes(program.accumulator, tuning, traits)) {
+  if (sums_wrap(shape) && tuning.rows <= 8) {
     // A round for runs of 4 where there is memory (H200, 2026-11-30, 8 vectors, a variant: 355 us instead of 367).
-    stage = choose_pair_stage(keys, program.accumulator, tuning, traits,
-                              std::max(5u, keys.unit_items * tuning.rows * 5 / 16));
-    if (stage == 0) stage = choose_pair_stage(keys, program.accumulator, tuning, traits);
+    stage = choose_pair_stage(keys, pairs, tuning, traits, std::max(5u, keys.unit_items * tuning.rows * 5 / 16));
+    if (stage == 0) stage = choose_pair_stage(keys, pairs, tuning, traits);
   }
   if (stage != 0) {
-    program.add_units = [&problem, keys, tuning](KernelBuilder& builder, bool) {
-      builder.more_workgroup_bytes(subgroup_slots(tuning.workgroup_size) * 12);
+    program.accumulator = pairs;
+    program.add_types = [&problem](KernelBuilder& builder) {
+      add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
+      builder.generated("difference operator", difference_operator());
+    };
+    program.add_units = [&problem, keys](KernelBuilder& builder, bool) {
       return add_difference_units(builder, problem, keys);
     };
-    program.own_tile = [keys, tuning, &traits](bool) { return difference_tile(keys, tuning, traits); };
-    program.lane_scan_part = "tile_scan.difference.wgsl";
-    program.has_own_stage_tile = true;
+    program.own_tile = [keys, pairs, tuning, &traits](bool lanes) {
+      return difference_tile(keys, pairs, tuning, lanes, traits);
+    };
     program.has_own_store_tile = true;
     program.add_sink = [keys, stage, tuning](KernelBuilder& builder) {
       add_difference_sink(builder, keys, stage, tuning);
     };
     program.add_total = [](KernelBuilder& builder, bool has_items) {
-      add_count_of_runs(builder, has_items ? "  end_run(sum.heads, sum.value);\n" : "");
+      add_count_of_runs(builder, has_items ? "  end_run(sum.heads, sum.sum - sum.last);\n" : "");
     };
     return program;
   }
   program.lane_scan = [&problem](const ScanTuning& lane_tuning, const DeviceTraits& device) {
     return segmented_lane_scan(problem.is_custom(), lane_tuning, device);
+  };
+  program.add_types = [&problem](KernelBuilder& builder) {
+    add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
+    builder.generated("segmented operator", segmented_operator(problem.op, problem.is_custom()));
   };
   program.add_units = [&problem, keys](KernelBuilder& builder, bool) { return add_units(builder, problem, keys); };
   const bool has_words = words_of_type(problem.op.accumulator) == 1;
@@ -400,19 +391,9 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
 ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
   ScanTuning tuning =
       select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
-  // H200, 2026-11-30, runs of 4 at 2^26: sums that do not wrap 476 us with 6 vectors, 529 with 4, 647 with 8, which
-  // spill.
-  if (!sums_wrap(shape)) {
-    tuning.rows = std::min(tuning.rows, 6u);
-    return tuning;
-  }
-  // Sums that wrap (2026-12-01, at 2^24): 82.7 us with 256 threads and 8 vectors, 91 with 4; 80.1 with 512 threads and
-  // 4, where a thread takes 64 registers instead of 127. A tile that waits for others is the same size.
-  const bool has_words = !shape.key.is_struct() && shape.key.stride_bytes == 4;
-  const bool is_wide = has_words && tuning.rows > 6 && traits.subgroups && traits.max_workgroup_size >= 512 &&
-                       traits.max_workgroup_bytes >= 32768;
-  if (is_wide) tuning.workgroup_size = 512;
-  tuning.rows = std::min(tuning.rows, is_wide ? 4u : 8u);
+  // H200, 2026-11-30, runs of 4 at 2^26: sums that wrap 332 us with 8 vectors, about 450 with 4 (variants of this
+  // text); others 476 with 6, 529 with 4, 647 with 8, which spill.
+  tuning.rows = std::min(tuning.rows, sums_wrap(shape) ? 8u : 6u);
   return tuning;
 }
 

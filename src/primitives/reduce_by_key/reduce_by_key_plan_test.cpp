@@ -145,26 +145,6 @@ TEST(ReduceByKeyPlan, OnlySumsThatWrapAreDifferences) {
   EXPECT_FALSE(differences(by_key(100'000, key, ElementType::u32(), BinaryOperator::max())));
   EXPECT_FALSE(differences(by_key(100'000, key, ElementType::u64())));
   EXPECT_FALSE(differences(by_key(100'000, ElementType::u64(), ElementType::u32()))) << "keys that are not staged";
-  EXPECT_FALSE(planned(by_key(100'000, key, ElementType::u32()), gpu_traits().without_subgroups())
-                   .dispatches.at(0)
-                   .kernel->text.contains("sum_to_head"))
-      << "rows are not scanned by lanes";
-}
-
-TEST(ReduceByKeyPlan, LargeSumsThatWrapTakeMoreThreadsWhereThereAreMore) {
-  const auto threads = [](const ReduceByKeyShape& shape, const DeviceTraits& traits) {
-    const ScanTuning tuning = select_scan_tuning(shape, traits);
-    EXPECT_LE(tuning.workgroup_size * tuning.rows, 2048u);
-    return tuning.workgroup_size;
-  };
-  const ElementType word = ElementType::u32();
-  constexpr std::uint64_t many = 1 << 24;
-  EXPECT_EQ(threads(by_key(many, word, word), gpu_traits()), 512u);
-  EXPECT_EQ(threads(by_key(1 << 20, word, word), gpu_traits()), 256u);
-  EXPECT_EQ(threads(by_key(many, word, ElementType::f32()), gpu_traits()), 256u);
-  EXPECT_EQ(threads(by_key(many, ElementType::u64(), word), gpu_traits()), 256u) << "keys that are not staged";
-  EXPECT_EQ(threads(by_key(many, word, word), gpu_traits().with_default_limits()), 256u);
-  EXPECT_EQ(threads(by_key(many, word, word), gpu_traits().without_subgroups()), 256u);
 }
 
 TEST(ReduceByKeyPlan, StatesTheBytesThatItMoves) {
