@@ -15,6 +15,7 @@
 #include "benchmarking/sparse_formats.h"
 #include "benchmarking/sparse_matrices.h"
 #include "benchmarking/tuning.h"
+#include "exec/host_buffers.h"
 
 namespace upsweep::bench {
 namespace {
@@ -119,10 +120,11 @@ class SpmvBench : public LibraryBench {
   }
 
   Result<Work> make(Session& session, const DeviceMatrix& matrix, const std::optional<SpmvTuning>& tuning) const {
-    const SpmvShape shape{.matrix = matrix.shape};
+    SpmvShape shape{.matrix = matrix.shape};
+    SpmvBuffers buffers{.matrix = matrix.buffers, .x = x_, .y = y_};
+    if (const Status ok = prepare_tiles(session, shape, buffers, tuning); !ok) return std::unexpected(ok.error());
     auto plan = plan_spmv(shape, session.context().traits(), tuning);
     if (!plan) return std::unexpected(plan.error());
-    const SpmvBuffers buffers{.matrix = matrix.buffers, .x = x_, .y = y_};
     return Work{std::make_shared<const Plan>(std::move(*plan)),
                 [&session, shape, tuning, buffers](WGPUComputePassEncoder pass) {
                   return record_spmv(session.context(), pass, shape, buffers, tuning);
@@ -135,6 +137,23 @@ class SpmvBench : public LibraryBench {
   [[nodiscard]] const BufferView& y() const { return y_; }
 
  private:
+  // What many products of one matrix share is made once and not timed, as that of the peers.
+  static Status prepare_tiles(Session& session, SpmvShape& shape, SpmvBuffers& buffers,
+                              const std::optional<SpmvTuning>& tuning) {
+    if (shape.matrix.format != SparseFormat::csr) return {};
+    const auto plan = plan_spmv_tiles(shape, session.context().traits(), tuning);
+    if (!plan) return std::unexpected(plan.error());
+    const ArgumentSlot* slot = plan->find_argument("tiles");
+    if (slot == nullptr) return {};
+    const auto tiles = session.buffer("tiles", slot->size_bytes / 4);
+    if (!tiles) return std::unexpected(tiles.error());
+    buffers.tiles = *tiles;
+    shape.has_tiles = true;
+    return host::submit(session.context(), [&](WGPUCommandEncoder encoder) {
+      return record_spmv_tiles(session.context(), encoder, shape, buffers, tuning);
+    });
+  }
+
   [[nodiscard]] Result<Verdict> check(Context& context) const {
     std::vector<float> y(source_->matrix().row_count);
     const auto bytes = context.read(y_, y.size() * 4);

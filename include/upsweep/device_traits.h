@@ -26,8 +26,8 @@ struct DeviceTraits {
   bool subgroup_ids_follow_index = false;
   /// Single-pass plans with look-back gave right answers in the context's self-test.
   bool look_back = false;
-  /// Lanes of a subgroup saw in each step what other lanes wrote to workgroup memory one step before, in the context's
-  /// self-test; sorts then rank without barriers.
+  /// Atomic additions of a subgroup's lanes to one counter took effect in the order of the lanes, step after step, in
+  /// the context's self-test; sorts then take what they return as ranks.
   bool lock_step = false;
   bool f16 = false;
   bool timestamps = false;

@@ -90,10 +90,10 @@ struct SortTuning {
   std::uint32_t digit_bits = 8;         ///< 1 to 8. Each pass sorts by so many bits.
   /// A tile is moved through workgroup memory in so many parts; divides items_per_thread.
   std::uint32_t stage_rounds = 1;
-  bool use_subgroups = true;  ///< Rank by ballots where the device has subgroups.
-  /// Lanes of a subgroup read in one step what another of them wrote in the step before, without a barrier. No rule of
-  /// WGSL allows it; hardware that runs subgroups in lock-step does it right, and the self-test tries it. Else there is
-  /// a barrier after each step.
+  bool use_subgroups = true;  ///< Rank by subgroups where the device has them.
+  /// Atomic additions of a subgroup's lanes to one counter take effect in the order of the lanes, step after step, so
+  /// that what they return are ranks. No rule of WGSL says so; hardware that runs subgroups in lock-step does it, and
+  /// the context's self-test tries it. Else ranks come from ballots, with a barrier after each step.
   bool lock_step = false;
   bool look_back_late = true;                ///< single_pass: look back after ranking, else before.
   bool in_order = false;                     ///< single_pass: as ScanTuning::in_order.

@@ -47,7 +47,7 @@ struct SpmvTuning {
   std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
   std::uint32_t lanes_per_row = 0;  ///< Path rows of csr: a power of two up to workgroup_size. 0: by the mean length.
   std::uint32_t loads_ahead = 4;    ///< Path rows: entries of a thread whose loads are on their way together, 1 to 16.
-  std::uint32_t items_per_thread = 8;  ///< Path merge: rows and entries of a tile, a thread, 1 to 16.
+  std::uint32_t items_per_thread = 6;  ///< Path merge: rows and entries of a tile, a thread, 1 to 16.
   bool use_subgroups = true;           ///< Sums across lanes by shuffles.
 
   bool operator==(const SpmvTuning&) const = default;
