@@ -1,5 +1,6 @@
 # Writes OUTPUT, a C++ file with the text of every .wgsl file in FILES (a ;-list relative to ROOT), sorted by name.
-# Run as: cmake -DROOT=... -DFILES="..." -DOUTPUT=... [-DFUNCTION=embedded_files] -P embed_wgsl.cmake
+# Run as: cmake -DROOT=... -DFILES="..." -DOUTPUT=... [-DFUNCTION=embedded_files] [-DSTRIP=ON] -P embed_wgsl.cmake
+# STRIP leaves comments out; lines keep their numbers.
 if(NOT DEFINED FUNCTION)
   set(FUNCTION embedded_files)
 endif()
@@ -21,6 +22,9 @@ foreach(entry IN LISTS entries)
   # Read as lines of hex so that semicolons and brackets survive CMake's lists.
   file(READ "${ROOT}/${path}" hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" escaped "${hex}")
+  if(STRIP)
+    string(REGEX REPLACE "(\\\\x20)*\\\\x2f\\\\x2f(\\\\x0[0-9b-f]|\\\\x[1-9a-f][0-9a-f])*" "" escaped "${escaped}")
+  endif()
   # Long literals are legal but slow to lex; one line of text per literal.
   string(REPLACE "\\x0a" "\\x0a\"\n    \"" escaped "${escaped}")
   string(APPEND body "  EmbeddedFile{\"${name}\", \"${path}\",\n    \"${escaped}\"},\n")

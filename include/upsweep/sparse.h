@@ -26,7 +26,8 @@ enum class SparseFormat : std::uint8_t {
   /// holds row row_order[p]. Unused slots as in ELLPACK.
   sliced_ell,
   /// Dense blocks of `block_size` x `block_size` in ELLPACK: block slot s of block row q has its block column at
-  /// columns[s * row_stride + q]; the element in row i and column j of the block is the value at
+  /// columns[s * row_stride + q]; all of a block's elements take part, zeros too; the element in row i and column j of
+  /// the block is the value at
   /// ((s * block_size + j) * row_stride + q) * block_size + i. Elements past the matrix's edge are ignored.
   block_ell,
   /// ELLPACK for the first `width` entries of each row, and the rest as compressed rows: the i-th row with a rest is

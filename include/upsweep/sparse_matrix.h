@@ -59,8 +59,8 @@ class SparseMatrix {
   /// beyond it are an error. Waits.
   [[nodiscard]] static Result<SparseMatrix> create(Context& context, const host::CsrArrays& csr,
                                                    const SparseMatrixOptions& options = {});
-  /// From entries in any order, which the device sorts; those of one place are summed in f32 (of patterns one is kept).
-  /// Up to 2^30 - 1 entries. Waits.
+  /// From entries in any order, which the device sorts; those of one place are summed in f32, in patterns by each
+  /// product. Up to 2^30 - 1 entries. Waits.
   [[nodiscard]] static Result<SparseMatrix> create(Context& context, const host::CooArrays& coo,
                                                    const SparseMatrixOptions& options = {});
 

@@ -164,7 +164,11 @@ Status SparseMatrix::Impl::analyse(const SparseMatrixOptions& options) {
 // Replaces the compressed rows by the format.
 Status SparseMatrix::Impl::convert_to(const SparseShape& wanted, std::uint32_t most_growth) {
   const SparseShape csr = shape;
-  CsrConversion conversion{.csr = csr, .result = wanted, .most_growth = most_growth};
+  const CsrConversion conversion{.csr = csr, .result = wanted, .most_growth = most_growth};
+  // What is refused is refused before anything is made for it.
+  if (const auto plan = plan_csr_conversion(conversion, context->traits()); !plan) {
+    return std::unexpected(plan.error());
+  }
   std::vector<BufferHandle> sources = std::exchange(owned, {});
   SparseBuffers results;
   BufferView rest_counts;
@@ -293,7 +297,9 @@ Result<SparseMatrix> SparseMatrix::create(Context& context, const host::CooArray
                                          .values = coo.values.empty() ? SparseValues::ones : options.values,
                                          .row_count = coo.row_count,
                                          .column_count = coo.column_count,
-                                         .entry_count = static_cast<std::uint32_t>(coo.rows.size())}};
+                                         .entry_count = static_cast<std::uint32_t>(coo.rows.size())},
+                                 // The entries of a pattern are ones: products add them up.
+                                 .keep_duplicates = coo.values.empty() || options.values == SparseValues::ones};
   impl->shape = conversion.coo;
   impl->shape.format = SparseFormat::csr;
   const bool has_values = impl->shape.values != SparseValues::ones;

@@ -92,10 +92,11 @@ class Spmv(SparseTest):
             np.testing.assert_array_equal(np.load(out), expected)
 
     def test_patterns_and_empty_matrices(self):
-        entries = [(0, 1, 1.0), (2, 2, 1.0), (2, 0, 1.0)]
+        entries = [(0, 1, 1.0), (2, 2, 1.0), (2, 0, 1.0), (2, 0, 1.0)]  # twice in one place
         out = self.path("y.npy")
-        self.output_of("spmv", self.matrix_file(entries, 3, 3, field="pattern"), "-o", out)
-        np.testing.assert_array_equal(np.load(out), [1, 0, 2])
+        for name in ("auto", "csr", "ell", "sell", "coo", "hybrid"):
+            self.output_of("spmv", self.matrix_file(entries, 3, 3, field="pattern"), "-o", out, "--format", name)
+            np.testing.assert_array_equal(np.load(out), [1, 0, 3], name)
         for rows, columns in ((4, 4), (0, 0), (0, 3), (3, 0)):
             self.output_of("spmv", self.matrix_file([], rows, columns), "-o", out)
             np.testing.assert_array_equal(np.load(out), np.zeros(rows))
@@ -110,6 +111,9 @@ class Spmv(SparseTest):
     def test_what_is_refused(self):
         matrix = self.matrix_file([(0, 0, 1.0)], 2, 3)
         self.refused("needs --output", "spmv", matrix)
+        self.refused("item 1 of X is 1e+300, beyond f4", "spmv", matrix, self.save(np.array([0, 1e300, 0])), "-o",
+                     self.path("y.npy"))
+        self.refused("--block-size goes with --format bell", "spmv", matrix, "--block-size", 2, "--repeat", 1)
         self.refused("X has 2 items; the matrix needs 3", "spmv", matrix, self.save(np.zeros(2)), "-o", self.path("y.npy"))
         self.refused("A.mtx:4: ", "spmv", self.matrix_file([(2, 0, 1.0)], 2, 3), "-o", self.path("y.npy"))
         one_long_row = [(0, c, 1.0) for c in range(1000)] + [(r, 0, 1.0) for r in range(1, 1000)]
@@ -137,6 +141,8 @@ class Solve(SparseTest):
         for entries, words in cases:
             self.refused(words, "solve", self.matrix_file(entries, 2, 2), self.save(np.ones(2)), "-o", out)
             self.assert_absent(out)
+        self.refused("item 1 of B is nan", "solve", self.matrix_file([(0, 0, 1.0), (1, 1, 1.0)], 2, 2),
+                     self.save(np.array([1, np.nan])), "-o", out)
         self.refused("square", "solve", self.matrix_file([], 2, 3), self.save(np.ones(2)), "-o", out)
         hard = self.matrix_file(grid_entries(GRID), GRID**2, GRID**2)
         self.refused("not solved", "solve", hard, self.save(np.arange(GRID**2.0)), "-o", out, "--max-iter", 2)

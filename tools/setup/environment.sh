@@ -407,6 +407,12 @@ prepare_enter() {
   for path in /etc/resolv.conf /etc/hosts; do
     if [[ -e $path ]]; then enter_prefix+=(--ro-bind "$path" "$path"); fi
   done
+  # npm trusts whom this system trusts, be it a proxy.
+  path=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
+  if [[ -f $path ]]; then
+    enter_prefix+=(--ro-bind "$path" /run/certificates.crt)
+    variables+=(NODE_EXTRA_CA_CERTS=/run/certificates.crt)
+  fi
 
   # HOME is kept: emscripten and cargo have caches there.
   local home=$cache/home
@@ -437,7 +443,7 @@ prepare_enter() {
     value=${!name-}
     case $name in
       UPSWEEP_ENVIRONMENT | UPSWEEP_CACHE | UPSWEEP_LAVAPIPE_ICD | UPSWEEP_SWIFTSHADER_ICD) ;;
-      UPSWEEP_* | VK_* | CI | CTEST_* | CMAKE_* | GTEST_* | DAWN_* | MESA_* | LP_* | *SAN_OPTIONS | NINJA_STATUS | NO_COLOR | \
+      UPSWEEP_* | VK_* | CI | CTEST_* | npm_config_* | CMAKE_* | GTEST_* | DAWN_* | MESA_* | LP_* | *SAN_OPTIONS | NINJA_STATUS | NO_COLOR | \
         CLICOLOR* | COLORTERM | TERM | TZ | CC | CXX | CFLAGS | CXXFLAGS | LDFLAGS | *_proxy | *_PROXY)
         variables+=("$name=$value")
         ;;
@@ -471,6 +477,19 @@ setup_environment() {
   prepare_enter "${@:2}"
   # ./run stays quiet when nothing was set up; a test log always names its tools.
   if [[ $made == yes || $1 == test ]]; then say "environment $(environment_versions)"; fi
+}
+
+# The npm packages that the tests of web/ use, exactly those of its lockfile.
+setup_npm_packages() {
+  local folder=$project/web log=$cache/log/npm.log stamp
+  stamp=$(cat -- "$folder/package.json" "$folder/package-lock.json" | sha256sum | cut -d' ' -f1)
+  if [[ -f $folder/node_modules/.stamp && $(<"$folder/node_modules/.stamp") == "$stamp" ]]; then return 0; fi
+  mkdir -p -- "$cache/log"
+  # Scripts of packages are not run: none of them needs it.
+  stage "fetching the npm packages of web/ (about 300 MB)" "$log" \
+    "${enter_prefix[@]}" npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund ||
+    { explain_log "$log"; say "The npm packages of web/ were not fetched: tests of label web fail."; return 0; }
+  printf '%s\n' "$stamp" >"$folder/node_modules/.stamp"
 }
 
 # configure_preset PRESET FOLDER [CMAKE-ARGUMENT...]

@@ -2,6 +2,7 @@
 #include "matrix_files.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <format>
 
@@ -96,6 +97,15 @@ Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t
         std::format("{}: {} has {} items; the matrix needs {}", npy::one_line(path), what, items.size(), count));
   }
   return items;
+}
+
+Outcome check_finite(std::span<const double> items, const std::string& path, std::string_view what) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!std::isfinite(items[i])) {
+      return refuse(std::format("{}: item {} of {} is {}", npy::one_line(path), i, what, items[i]));
+    }
+  }
+  return {};
 }
 
 Outcome write_vector(ArrayFile& file, std::span<const float> items) { return write_items(file, npy::Dtype::f4, items); }

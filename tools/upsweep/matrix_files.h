@@ -29,6 +29,9 @@ host::CsrMatrix compressed_rows(const matrix_market::Matrix& matrix);
 // `count` numbers of a .npy file of any type, or of a .mtx file with one row or column. `what` is for messages: "X".
 Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t count, std::string_view what);
 
+// Refuses infinities and NaN.
+Outcome check_finite(std::span<const double> items, const std::string& path, std::string_view what);
+
 // One flat array of f4 or f8.
 Outcome write_vector(ArrayFile& file, std::span<const float> items);
 Outcome write_vector(ArrayFile& file, std::span<const double> items);

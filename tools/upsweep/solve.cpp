@@ -29,11 +29,13 @@ Outcome run_solve(Program& program, const SolveCommand& command) {
   if (!matrix) return std::unexpected(matrix.error());
   const auto b = read_vector(command.right_side, matrix->row_count, "B");
   if (!b) return std::unexpected(b.error());
+  if (const auto ok = check_finite(*b, command.right_side, "B"); !ok) return ok;
   std::vector<double> guess;
   if (!command.guess.empty()) {
     auto read = read_vector(command.guess, matrix->row_count, "the guess");
     if (!read) return std::unexpected(read.error());
     guess = std::move(*read);
+    if (const auto ok = check_finite(guess, command.guess, "the guess"); !ok) return ok;
   }
   Outputs outputs;
   if (const auto ok = outputs.open("--output", command.output); !ok) return ok;
@@ -51,7 +53,8 @@ Outcome run_solve(Program& program, const SolveCommand& command) {
       const auto now = std::chrono::steady_clock::now();
       if (now - last < std::chrono::milliseconds(500)) return;
       last = now;
-      std::cerr << std::format("{} iterations, residual {:.3g}\n", progress.iterations, progress.relative_residual);
+      std::cerr << std::format("{} iterations, relative residual {:.3g}\n", progress.iterations,
+                               progress.relative_residual);
     };
   }
   const host::CsrMatrix csr = compressed_rows(*matrix);
@@ -88,7 +91,8 @@ constexpr const char* solve_examples = R"(  upsweep solve stiffness.mtx forces.n
 A must be symmetric and positive definite; that it is symmetric is checked. B is a .npy file of any numbers or a .mtx
 array; X is f8. The device iterates in f32; the host computes the residual in f64 and lets the device solve for
 corrections until |b - A x| <= tol |b|, so that tolerances far below those of f32 can be met. --no-refinement does one
-solve in f32. What does not converge writes no file and ends with exit code 2 and the reason.)";
+solve in f32. What does not converge writes no file and ends with exit code 2 and the reason. Rows and columns in messages
+about the matrix count from 0.)";
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <format>
 #include <iostream>
 
@@ -32,16 +33,26 @@ constexpr std::pair<const char*, SparseFormat> formats[] = {
     {"csr", SparseFormat::csr},        {"ell", SparseFormat::ell}, {"sell", SparseFormat::sliced_ell},
     {"bell", SparseFormat::block_ell}, {"coo", SparseFormat::coo}, {"hybrid", SparseFormat::hybrid}};
 
+std::string_view option_of(SparseFormat format) {
+  return std::ranges::find(formats, format, &std::pair<const char*, SparseFormat>::second)->first;
+}
+
 Outcome run_spmv(Program& program, const SpmvCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   if (command.output.empty() && command.repeat == 0) return refuse("spmv needs --output, --repeat or both");
+  if (command.block_size != 0 && command.format != "bell") return refuse("--block-size goes with --format bell");
   const auto matrix = read_matrix(command.matrix);
   if (!matrix) return std::unexpected(matrix.error());
   std::vector<float> x(matrix->column_count, 1.0f);
   if (!command.x.empty()) {
     const auto read = read_vector(command.x, matrix->column_count, "X");
     if (!read) return std::unexpected(read.error());
-    std::ranges::transform(*read, x.begin(), [](double item) { return static_cast<float>(item); });
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>((*read)[i]);
+      if (std::isinf(x[i]) && !std::isinf((*read)[i])) {
+        return refuse(std::format("{}: item {} of X is {}, beyond f4", npy::one_line(command.x), i, (*read)[i]));
+      }
+    }
   }
   Outputs outputs;
   if (const auto ok = outputs.open_if_named("--output", command.output); !ok) return ok;
@@ -85,7 +96,8 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
     nlohmann::ordered_json json{{"rows", matrix->row_count},
                                 {"columns", matrix->column_count},
                                 {"entries", matrix->rows.size()},
-                                {"format", to_string(on_device->shape().format)},
+                                {"format", option_of(on_device->shape().format)},
+                                {"values", to_string(on_device->shape().values)},
                                 {"bytes", analysis.bytes},
                                 {"csr_bytes", analysis.csr_bytes},
                                 {"analysis_seconds", analysis.statistics_seconds},
@@ -113,9 +125,11 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
 constexpr const char* spmv_examples = R"(  upsweep spmv A.mtx X.npy -o Y.npy
   upsweep spmv A.mtx --repeat 20 --format ell
 Without X it is all ones. Y is f4. Entries of one place are summed. The device sorts the entries into compressed rows,
-looks at their lengths and blocks, and converts them to the format that moves the fewest bytes, or to the one that
---format asks for: csr, ell (ELLPACK), sell (sliced ELLPACK), bell (block ELLPACK), hybrid, coo. Values are rounded to f4,
-with --values f16 to f2; sums are f4. GB/s count the bytes of the format and of both vectors, each once.)";
+looks at their lengths and blocks, and converts them to ell, sell, bell or hybrid, whichever moves the fewest bytes if
+padding costs little, else leaves them; or to the format that --format asks for: csr, ell (ELLPACK), sell (sliced
+ELLPACK), bell (block ELLPACK), hybrid, coo. X and values are rounded to f4, values with --values f16 to f2, before those
+of one place are summed; sums are f4. Blocks hold zeros: in bell, which auto may choose, an infinity in X gives NaN in
+rows of the same blocks. GB/s count the bytes of the format and of both vectors, each once.)";
 
 }  // namespace
 
@@ -138,6 +152,7 @@ void add_spmv(Program& program) {
       ->check(CLI::IsMember({"f32", "f16"}));
   app.add_option("--most-growth", command->most_growth, "Refuse formats of more than so many times the bytes of csr")
       ->capture_default_str()
+      ->check(CLI::Range(1u, 1'000'000u))
       ->type_name("N");
   app.add_option("--repeat", command->repeat, "Time the product, with so many samples")->type_name("N");
   app.add_flag("-q,--quiet", command->quiet, "No summary");

@@ -181,7 +181,11 @@ class DeviceSystem {
                      .entry_count = static_cast<std::uint32_t>(matrix.columns.size()),
                      .longest_row = matrix.longest_row()};
     shape_.preconditioner = options.preconditioner;
-    const std::vector<float> values = scaled(matrix.values, 1);
+    // By a power of two, which changes no digit: squares and products stay in the range of f32.
+    double largest = 0;
+    for (const double value : matrix.values) largest = std::max(largest, std::abs(value));
+    if (largest > 0) scale_ = std::ldexp(1.0, -std::ilogb(largest));
+    const std::vector<float> values = scaled(matrix.values, scale_);
     views_.matrix.row_offsets = buffers_.make(matrix.row_offsets, "row_offsets");
     views_.matrix.columns = buffers_.make(matrix.columns, "columns");
     if (!values.empty()) views_.matrix.values = buffers_.make(std::span<const float>(values), "values");
@@ -195,6 +199,9 @@ class DeviceSystem {
       views_.inverse_diagonal = buffers_.make(bytes, "inverse_diagonal");
     }
   }
+
+  // The matrix on the device is so many times the caller's.
+  [[nodiscard]] double scale() const { return scale_; }
 
   // The first row that Jacobi cannot work with; no_column if there is none.
   Result<std::uint32_t> prepare() {
@@ -251,6 +258,7 @@ class DeviceSystem {
   const SolveOptions& options_;
   HostBuffers buffers_;
   std::size_t rows_;
+  double scale_ = 1;
   CgShape shape_;
   CgBuffers views_;
 };
@@ -351,12 +359,13 @@ Result<SolveReport> solve(Context& context, const CsrArrays& matrix, std::span<c
     return report;
   }
   for (;;) {
-    const double outer = options.refine ? r_norm : b_norm;  // what 1 is on the device
+    const double outer = options.refine ? r_norm : b_norm;  // what 1 is on the device, of right sides
+    const double unit = outer * system.scale();             // and of solutions
     const double wanted = aim * options.tolerance * b_norm / outer;
     const std::uint32_t before = report.iterations;
     const auto solution = system.solve(
         scaled(options.refine ? std::span<const double>(r) : b, 1 / outer),
-        options.refine || options.first_guess.empty() ? std::vector<float>{} : scaled(options.first_guess, 1 / outer),
+        options.refine || options.first_guess.empty() ? std::vector<float>{} : scaled(options.first_guess, 1 / unit),
         options.refine ? std::max(wanted, least_reduction) : wanted, options.max_iterations - before,
         [&](const CgState& now) {
           if (!options.progress) return;
@@ -368,7 +377,7 @@ Result<SolveReport> solve(Context& context, const CsrArrays& matrix, std::span<c
     ++report.refinements;
     std::vector<double> x(b.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      x[i] = (options.refine ? report.x[i] : 0.0) + outer * static_cast<double>(solution->x[i]);
+      x[i] = (options.refine ? report.x[i] : 0.0) + unit * static_cast<double>(solution->x[i]);
     }
     std::vector<double> new_r = residual_of(matrix, x, b);
     const double new_norm = norm(new_r);

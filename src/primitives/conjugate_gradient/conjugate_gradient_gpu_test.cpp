@@ -669,6 +669,20 @@ TEST_P(CgFront, ProgressIsTold) {
   EXPECT_GT(report.refinements, 1u);
 }
 
+TEST_P(CgFront, TheScaleOfTheMatrixDoesNotMatter) {
+  const std::vector<double> b = random_numbers(144, 5);
+  const host::SolveOptions options{.tolerance = 1e-9};
+  const auto iterations = solved(poisson(144), b, options).iterations;
+  for (const double factor : {1e30, 1e36, 1e-30, 1e-200}) {
+    host::CsrMatrix matrix = host_csr(poisson(144));
+    for (double& value : matrix.values) value *= factor;
+    const auto report = host::solve(context(), matrix.arrays(), b, options);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_EQ(report->status, host::SolveStatus::converged) << factor << ": " << report->words;
+    EXPECT_NEAR(report->iterations, iterations, iterations / 5.0) << factor;
+  }
+}
+
 TEST(HostCsr, FaultsAreNamed) {
   const std::vector<std::uint32_t> offsets{0, 2, 3};
   const std::vector<std::uint32_t> columns{0, 1, 1};

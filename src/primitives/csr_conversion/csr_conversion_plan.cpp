@@ -84,7 +84,7 @@ Status check_size(const CsrConversion& shape) {
   }
   if (bytes <= csr_bytes * shape.most_growth) return {};
   return refuse(std::format(
-      "{} takes {} bytes, {:.1f} times the {} of csr, where most_growth allows {} times: use {}, or allow more.",
+      "{} takes {} bytes, {:.2f} times the {} of csr, where most_growth allows {} times: use {}, or allow more.",
       to_string(shape.result), bytes, static_cast<double>(bytes) / static_cast<double>(csr_bytes), csr_bytes,
       shape.most_growth, lesser_formats(shape.result.format)));
 }

@@ -3,7 +3,6 @@
 //
 // Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, VECTORS, FEW_TILES
 // Parts give     row_of, alpha (generated), tile_index (grid)
-@group(0) @binding(0) var<uniform> params: SpmvParams;
 @group(0) @binding(1) var<storage, read> row_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 @group(0) @binding(5) var<storage, read_write> tile_words: array<u32>;

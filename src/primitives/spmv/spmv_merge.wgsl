@@ -6,7 +6,6 @@
 // Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, LANES, VECTORS, SHORT_ROW, MEDIUM_ROW, and MEDIUM_ROWS and LONG_ROWS: as
 //                many as a tile can hold of those that are longer
 // Parts give     load_products, row_of, store_y (generated), fold_lanes, thread_rank (spmv_lanes.*), tile_index (grid)
-@group(0) @binding(0) var<uniform> params: SpmvParams;
 @group(0) @binding(1) var<storage, read> row_offsets: array<u32>;
 @group(0) @binding(5) var<storage, read_write> tile_words: array<u32>;
 

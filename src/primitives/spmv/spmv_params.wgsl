@@ -18,3 +18,5 @@ struct SpmvParams {
   grid_width: u32,
   grid_height: u32,
 }
+
+@group(0) @binding(0) var<uniform> params: SpmvParams;

@@ -552,7 +552,7 @@ class SpmvPlanner {
       set_tile_count(made, tiles);
       made.thread_count = tiles + 1;
       made.reason = "where tiles of as many rows and entries together begin";
-      made.bytes_read = tiles * 4 * std::bit_width(std::uint64_t{piece.row_count});
+      made.bytes_read = tiles * 4 * static_cast<std::uint64_t>(std::bit_width(piece.row_count));
       made.bytes_written = (tiles + 1) * 4;
     });
   }

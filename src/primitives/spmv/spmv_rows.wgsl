@@ -2,7 +2,6 @@
 //
 // Prelude gives  WORKGROUP_SIZE, LANES (a power of two), VECTORS
 // Parts give     row_sum, row_of, store_y (generated), fold_lanes, thread_rank (spmv_lanes.*), tile_index (grid)
-@group(0) @binding(0) var<uniform> params: SpmvParams;
 
 fn run(workgroup: Workgroup, thread: Thread) {
   let group = tile_index(workgroup.id, params.grid_width, params.grid_height);

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a caller of the package meets: results, errors, reuse, and what is freed.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, describe, test } from "node:test";
+import { Worker } from "node:worker_threads";
+
+import { openDevice, Upsweep, UpsweepError } from "../dist/index.js";
+import { NO_REPORT, selfTest } from "../dist/self_test.js";
+import { gpu } from "./device.mjs";
+
+const device = await openDevice(gpu);
+const up = await Upsweep.create(device, { gpu });
+const uncaptured = [];
+device.onuncapturederror = (event) => uncaptured.push(event.error.message);
+
+after(() => {
+  assert.deepEqual(uncaptured, []);
+  up.dispose();
+  device.destroy();
+});
+
+function bufferOf(array, size = array.byteLength) {
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const buffer = device.createBuffer({ size, usage });
+  device.queue.writeBuffer(buffer, 0, array);
+  return buffer;
+}
+
+async function read(buffer, Type) {
+  const copy = device.createBuffer({ size: buffer.size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(buffer, 0, copy, 0, buffer.size);
+  device.queue.submit([encoder.finish()]);
+  await copy.mapAsync(GPUMapMode.READ);
+  return new Type(copy.getMappedRange().slice(0));
+}
+
+const words = (count) => Uint32Array.from({ length: count }, (_, i) => Math.imul(i + 1, 2654435761) >>> 7);
+const refused = (kind, pattern) => (error) => {
+  assert.ok(error instanceof UpsweepError, String(error));
+  assert.equal(error.kind, kind);
+  assert.match(error.message, pattern);
+  return true;
+};
+
+describe("arrays", () => {
+  test("sort, pairs and argsort are stable", async () => {
+    const keys = words(5000).map((word) => word % 100);
+    const values = Uint32Array.from(keys.keys());
+    const order = [...values].sort((a, b) => keys[a] - keys[b] || a - b);
+    assert.deepEqual(await up.sort.run(keys), keys.slice().sort());
+    assert.deepEqual([...(await up.sort.argsort(keys))], order);
+    const pairs = await up.sort.runPairs(keys, values);
+    assert.deepEqual([...pairs.values], order);
+    const falling = await up.sort.run(new Float64Array([1, NaN, -2, 3]), { descending: true });
+    assert.deepEqual(falling, new Float64Array([NaN, 3, 1, -2]));
+  });
+
+  test("reduce and scan", async () => {
+    const items = words(1000).map((word) => word % 1000);
+    const sum = items.reduce((a, b) => a + b);
+    assert.equal(await up.reduce.run(items), sum);
+    assert.equal(await up.reduce.run(items, { combine: "argmax" }), items.indexOf(Math.max(...items)));
+    assert.equal(await up.reduce.run(new BigInt64Array([-5n, 7n, 1n << 40n])), (1n << 40n) + 2n);
+    let before = 0;
+    const wanted = items.map((item) => {
+      before += item;
+      return before - item;
+    });
+    assert.deepEqual(await up.scan.run(items, { kind: "exclusive" }), wanted);
+    const rows = await up.reduce.runRows(items, { segments: { kind: "rows", count: 10, rowLength: 100 } });
+    assert.equal(
+      rows[9],
+      items.slice(900).reduce((a, b) => a + b),
+    );
+  });
+
+  test("what keeps some of the items", async () => {
+    const items = Float32Array.from(words(3000), (word) => (word % 200) - 100);
+    assert.deepEqual(
+      await up.select.run(items, "x > 12.5"),
+      items.filter((x) => x > 12.5),
+    );
+    const parts = await up.partition.run(items, "x < 0.0");
+    assert.equal(parts.count, items.filter((x) => x < 0).length);
+    assert.deepEqual(
+      parts.items.slice(parts.count),
+      items.filter((x) => x >= 0),
+    );
+    const sorted = items.slice().sort();
+    assert.deepEqual(await up.unique.run(sorted), new Float32Array(new Set(sorted)));
+    const top = await up.topK.run(items, 3, { largest: true });
+    assert.deepEqual(top.keys, sorted.slice(-3).reverse());
+  });
+
+  test("runs, histograms, differences", async () => {
+    const items = new Uint32Array([4, 4, 4, 1, 1, 9]);
+    assert.deepEqual(await up.runLength.run(items), {
+      values: new Uint32Array([4, 1, 9]),
+      lengths: new Uint32Array([3, 2, 1]),
+    });
+    const folded = await up.reduceByKey.run(items, new Float32Array([1, 2, 3, 4, 5, 6]), { combine: "max" });
+    assert.deepEqual(folded, { keys: new Uint32Array([4, 1, 9]), values: new Float32Array([3, 5, 6]) });
+    const bins = await up.histogram.run(new Uint8Array([0, 0, 7, 255]), { kind: "integers", count: 256 });
+    assert.equal(bins[0], 2);
+    assert.equal(
+      bins.reduce((a, b) => a + b),
+      4,
+    );
+    assert.deepEqual(await up.adjacentDifference.run(items), new Uint32Array([4, 0, 0, 2 ** 32 - 3, 0, 8]));
+  });
+
+  test("sorted arrays, and a sparse matrix", async () => {
+    const items = new Float32Array([1, 2, 2, 5]);
+    const queries = new Float32Array([2, 0, 9]);
+    assert.deepEqual(await up.search.run(items, queries), new Uint32Array([1, 0, 4]));
+    assert.deepEqual(await up.search.run(items, queries, { bound: "upper" }), new Uint32Array([3, 0, 4]));
+    assert.deepEqual(await up.merge.run(items, queries.slice().sort()), new Float32Array([0, 1, 2, 2, 2, 5, 9]));
+    assert.equal(await up.isSorted.run(items), true);
+    assert.equal(await up.isSorted.run(items, "descending"), false);
+    const order = { function: "far", wgsl: "fn far(a: f32, b: f32) -> bool { return abs(a) > abs(b); }" };
+    const far = await up.mergeSort.run(new Float32Array([1, -7, 3]), order);
+    assert.deepEqual(far, new Float32Array([-7, 3, 1]));
+    const matrix = {
+      columnCount: 2,
+      rowOffsets: new Uint32Array([0, 1, 3]),
+      columns: new Uint32Array([1, 0, 1]),
+      values: new Float32Array([2, 3, 4]),
+    };
+    assert.deepEqual(await up.spmv.run(matrix, new Float32Array([10, 1])), new Float32Array([2, 34]));
+  });
+
+  test("nothing gives nothing", async () => {
+    assert.deepEqual(await up.sort.run(new Float32Array(0)), new Float32Array(0));
+    assert.equal(await up.reduce.run(new Uint32Array(0)), 0);
+    assert.deepEqual(await up.select.run(new Uint32Array(0), "x > 1u"), new Uint32Array(0));
+  });
+});
+
+describe("recording", () => {
+  const shape = { itemCount: 3000, key: "u32" };
+
+  test("goes into an encoder or an open pass, several times in one command buffer", async () => {
+    const first = words(3000);
+    const second = words(3000).reverse();
+    const buffers = [first, second, first].map((keys) => ({
+      keys: bufferOf(keys),
+      sortedKeys: bufferOf(new Uint32Array(3000)),
+    }));
+    const encoder = device.createCommandEncoder();
+    up.sort.record(encoder, { ...shape, buffers: buffers[0] });
+    const pass = encoder.beginComputePass();
+    up.sort.record(pass, { ...shape, buffers: buffers[1] });
+    up.sort.record(pass, { ...shape, buffers: buffers[2] });
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    for (const { sortedKeys } of buffers) assert.deepEqual(await read(sortedKeys, Uint32Array), first.slice().sort());
+  });
+
+  test("makes nothing new when repeated, and no pipeline after prepare", async () => {
+    const buffers = { input: bufferOf(words(9000)), output: bufferOf(new Uint32Array(9000)) };
+    const options = { itemCount: 9000, input: "u32", combine: "xor", buffers };
+    await up.scan.prepare(options);
+    const prepared = up.statistics.pipelines;
+    const encoder = device.createCommandEncoder();
+    up.scan.record(encoder, options);
+    assert.equal(up.statistics.pipelines, prepared);
+    const made = up.statistics;
+    for (let i = 0; i < 5; ++i) up.scan.record(encoder, options);
+    assert.deepEqual(up.statistics, made);
+    device.queue.submit([encoder.finish()]);
+  });
+
+  test("reads and writes ranges of one buffer", async () => {
+    const items = words(1000);
+    const buffer = bufferOf(items, 12000);
+    const buffers = { input: buffer, output: { buffer, offset: 4096 + 12 }, count: { buffer, offset: 10240 } };
+    const encoder = device.createCommandEncoder();
+    up.select.record(encoder, { itemCount: 1000, input: "u32", predicate: "x % 2u == 0u", buffers });
+    device.queue.submit([encoder.finish()]);
+    const after = await read(buffer, Uint32Array);
+    const even = items.filter((item) => item % 2 === 0);
+    assert.equal(after[2560], even.length);
+    assert.deepEqual(after.slice(1027, 1027 + even.length), even);
+    assert.deepEqual(after.slice(0, 1000), items);
+  });
+
+  test("refuses what cannot be, before anything is recorded", () => {
+    const keys = bufferOf(words(3000));
+    const encoder = device.createCommandEncoder();
+    const record = (options) => () => up.sort.record(encoder, options);
+    const missing = { ...shape, buffers: { keys } };
+    assert.throws(record(missing), refused("invalid_request", /Argument sortedKeys has no buffer/));
+    const wrong = { ...shape, buffers: { keys, output: keys } };
+    assert.throws(record(wrong), refused("invalid_request", /no buffer "output" in sort; there are keys, values/));
+    const overlap = { ...shape, itemCount: 2000, buffers: { keys, sortedKeys: { buffer: keys, offset: 4000 } } };
+    assert.throws(record(overlap), refused("invalid_request", /overlap in one buffer/));
+    const meet = { ...shape, itemCount: 101, buffers: { keys, sortedKeys: { buffer: keys, offset: 404 } } };
+    assert.throws(record(meet), refused("invalid_request", /meet in a \d+-byte block/));
+    const small = { ...shape, itemCount: 4000, buffers: { keys, sortedKeys: keys } };
+    assert.throws(record(small), refused("invalid_request", /has 12000 bytes; the plan needs 16000/));
+    const field = { ...shape, descendig: true, buffers: { keys, sortedKeys: keys } };
+    assert.throws(record(field), refused("invalid_request", /shape has no field "descendig"; there are itemCount/));
+    const knob = { ...shape, tuning: { digitBits: 2.5 }, buffers: { keys, sortedKeys: keys } };
+    assert.throws(record(knob), refused("invalid_request", /tuning.digitBits is no whole number from 0 to 4294967295/));
+    const type = { ...shape, key: "f31", buffers: { keys, sortedKeys: keys } };
+    assert.throws(record(type), refused("invalid_request", /no element type "f31"/));
+    const large = { ...shape, itemCount: 2 ** 31, buffers: { keys, sortedKeys: keys } };
+    assert.throws(record(large), UpsweepError);
+    encoder.finish();
+  });
+});
+
+describe("operators of the caller", () => {
+  const broken = {
+    combine: { function: "f", wgsl: "fn f(a: u32, b: u32) -> u32 {\n  return a + c;\n}", identity: "0u" },
+    input: "u32",
+  };
+
+  test("errors name the operator and its line", async () => {
+    const pattern =
+      /Kernel reduce_tile was refused by the device:\s+operator "f":2: .*'c'[\s\S]*While preparing reduce/;
+    await assert.rejects(up.reduce.run(words(10), broken), refused("invalid_request", pattern));
+  });
+
+  test("errors of kernels that record meets first come later", async () => {
+    const other = {
+      ...broken,
+      combine: { ...broken.combine, function: "g", wgsl: "fn g(a: u32, b: u32) -> u32 { return d; }" },
+    };
+    const buffers = { input: bufferOf(words(10)), output: bufferOf(new Uint32Array(1)) };
+    const come = new Promise((resolve) => {
+      up.onerror = resolve;
+    });
+    const encoder = device.createCommandEncoder();
+    up.reduce.record(encoder, { itemCount: 10, ...other, buffers });
+    const error = await come;
+    up.onerror = undefined;
+    assert.ok(refused("invalid_request", /operator "g":1: .*'d'/)(error));
+    assert.throws(() => up.reduce.record(encoder, { itemCount: 10, ...other, buffers }), UpsweepError);
+    // The encoder has been given an invalid pipeline: it is not submitted.
+  });
+});
+
+describe("the device", () => {
+  test("was probed", () => {
+    const { probeReport, traits } = up;
+    assert.ok(probeReport.ran && probeReport.workgroupAtomics && probeReport.integerDivision);
+    assert.equal(probeReport.subgroupSize, probeReport.ballotWidth);
+    assert.ok(traits.subgroups && traits.isCpu && !traits.lookBack);
+  });
+
+  test("passes the self-test, and one that looks back wrongly does not", async () => {
+    const { traits } = up;
+    const report = { ...NO_REPORT };
+    await selfTest(up, report);
+    assert.deepEqual([report.lookBack, report.selfTestError, up.traits.lookBack], [true, "", true]);
+    assert.match(up.scan.explain({ itemCount: 2 ** 22, input: "u32" }), /scan_single_pass/);
+    up.overrideTraits({ ...traits, testBrokenLookBack: true });
+    await selfTest(up, report);
+    assert.deepEqual([report.lookBack, up.traits.lookBack], [false, false]);
+    assert.match(up.scan.explain({ itemCount: 2 ** 22, input: "u32" }), /scan_totals/);
+    up.overrideTraits(traits);
+  });
+
+  test("is the caller's, and stays so", async () => {
+    {
+      using other = await Upsweep.create(device, { gpu, probe: false });
+      assert.equal(await other.reduce.run(new Uint32Array([1, 2])), 3);
+    }
+    assert.equal(await up.reduce.run(new Uint32Array([3, 4])), 7);
+    const own = await Upsweep.create(undefined, { gpu, probe: false });
+    assert.notEqual(own.device, device);
+    own.dispose();
+    assert.equal((await own.device.lost).reason, "destroyed");
+  });
+});
+
+describe("the planners", () => {
+  test("run in a worker", async () => {
+    const worker = new Worker(new URL("./plan_worker.mjs", import.meta.url));
+    const text = await new Promise((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.once("error", reject);
+    });
+    assert.equal(text, up.planner.explain({ primitive: "sort", shape: { itemCount: 10 }, traits: {} }));
+    assert.match(text, /^plan sort: 1 pass,/);
+  });
+
+  test("have the fields that the types name", () => {
+    const source = readFileSync(new URL("../src/shapes.ts", import.meta.url), "utf8");
+    const fieldsOf = (name) => {
+      const body = new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1];
+      assert.ok(body !== undefined, name);
+      return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map((match) => match[1]);
+    };
+    const known = (options) => {
+      try {
+        up.planner.plan({ traits: up.traits, ...options });
+      } catch (error) {
+        return /there are (.*)\.$/.exec(error.message)[1].split(", ");
+      }
+      return assert.fail("it has a field called nope");
+    };
+    const names = ["Reduce", "Scan", "Select", "Partition", "Unique", "RunLength", "ReduceByKey", "AdjacentDifference"];
+    names.push("Histogram", "Sort", "TopK", "Search", "Merge", "MergeSort", "IsSorted", "Spmv");
+    for (const name of names) {
+      const primitive = name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+      assert.deepEqual(fieldsOf(`${name}Shape`), known({ primitive, shape: { nope: 1 } }), name);
+      const own = ["Reduce", "Histogram", "Sort", "TopK", "Search", "Merge", "MergeSort", "Spmv"].includes(name);
+      if (name === "IsSorted") continue;
+      assert.deepEqual(fieldsOf(`${own ? name : "Scan"}Tuning`), known({ primitive, tuning: { nope: 1 } }), name);
+    }
+  });
+});
