@@ -79,8 +79,14 @@ TEST_P(SparseMatrixTest, TheLibraryChoosesByTheRows) {
   }
   for (std::uint32_t c = 0; c < 3000; ++c) uneven.entries.push_back({7, c, 0.5f});
   for (std::uint32_t r = 100; r < 400; ++r) uneven.entries.push_back({r, r, 1});
-  for (const auto& [list, format] :
-       {std::pair{&band, SparseFormat::ell}, {&blocks, SparseFormat::block_ell}, {&uneven, SparseFormat::csr}}) {
+  EntryList of_all_lengths{.row_count = 200, .column_count = 3000, .entries = {}};
+  for (std::uint32_t r = 0; r < 200; ++r) {
+    for (std::uint32_t k = 0; k < 2 * r; ++k) of_all_lengths.entries.push_back({r, 7 * k, 1});
+  }
+  for (const auto& [list, format] : {std::pair{&band, SparseFormat::ell},
+                                     {&blocks, SparseFormat::block_ell},
+                                     {&uneven, SparseFormat::hybrid},
+                                     {&of_all_lengths, SparseFormat::csr}}) {
     const Arrays arrays = arrays_of(*list);
     const auto matrix = SparseMatrix::create(context(), arrays.coo);
     ASSERT_TRUE(matrix.has_value()) << matrix.error().message;

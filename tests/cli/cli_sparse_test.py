@@ -95,7 +95,8 @@ class Spmv(SparseTest):
         entries = [(0, 1, 1.0), (2, 2, 1.0), (2, 0, 1.0), (2, 0, 1.0)]  # twice in one place
         out = self.path("y.npy")
         for name in ("auto", "csr", "ell", "sell", "coo", "hybrid"):
-            self.output_of("spmv", self.matrix_file(entries, 3, 3, field="pattern"), "-o", out, "--format", name)
+            self.output_of("spmv", self.matrix_file(entries, 3, 3, field="pattern"), "-o", out, "--format", name,
+                           "--most-growth", 50)
             np.testing.assert_array_equal(np.load(out), [1, 0, 3], name)
         for rows, columns in ((4, 4), (0, 0), (0, 3), (3, 0)):
             self.output_of("spmv", self.matrix_file([], rows, columns), "-o", out)
