@@ -65,7 +65,7 @@ CsrStatistics statistics_of(const std::vector<std::uint32_t>& lengths, std::uint
   CsrStatistics statistics{.slice_rows = slice_rows};
   for (std::size_t row = 0; row < lengths.size(); ++row) {
     const std::uint32_t length = lengths[row];
-    const std::size_t bin = length == 0 ? 0 : std::bit_width(length - 1) + std::size_t{1};
+    const std::size_t bin = length == 0 ? 0 : static_cast<std::size_t>(std::bit_width(length - 1)) + 1;
     ++statistics.rows_by_length[bin];
     statistics.entries_by_length[bin] += length;
     statistics.longest_row = std::max(statistics.longest_row, length);
