@@ -169,7 +169,7 @@ Status SparseMatrix::Impl::convert_to(const SparseShape& wanted, std::uint32_t m
   if (const auto plan = plan_csr_conversion(conversion, context->traits()); !plan) {
     return std::unexpected(plan.error());
   }
-  std::vector<BufferHandle> sources = std::exchange(owned, {});
+  const std::vector<BufferHandle> sources = std::exchange(owned, {});
   SparseBuffers results;
   BufferView rest_counts;
   if (wanted.format == SparseFormat::sliced_ell) {

@@ -71,13 +71,15 @@ std::string scientific(std::string digits, int exponent) {
 }
 
 // The fewest digits that give the number again, for up to 15 of them; more only as near as the arithmetic comes.
-std::string shortest(double value) {
+std::string shortest(double value, bool is_single) {
   int exponent = static_cast<int>(std::floor(std::log10(value)));
   for (int count = 1; count <= 17; ++count) {
     const int shift = count - 1 - exponent;
     const double scale = std::pow(10.0, std::abs(shift));
     const double digits = std::nearbyint(shift >= 0 ? value * scale : value / scale);
-    if (count < 17 && (shift >= 0 ? digits / scale : digits * scale) != value) continue;
+    const double read = shift >= 0 ? digits / scale : digits * scale;
+    const bool is_same = is_single ? static_cast<float>(read) == static_cast<float>(value) : read == value;
+    if (count < 17 && !is_same) continue;
     std::string text = digits_of(static_cast<std::uint64_t>(digits), 10);
     exponent = static_cast<int>(text.size()) - 1 - shift;
     const auto last = text.find_last_not_of('0');
@@ -97,13 +99,13 @@ std::string shortest(double value) {
   return {};
 }
 
-std::string real_text(double value, const Specification& specification) {
+std::string real_text(double value, bool is_single, const Specification& specification) {
   const std::string sign = std::signbit(value) ? "-" : "";
   if (std::isnan(value)) return sign + "nan";
   value = std::fabs(value);
   if (std::isinf(value)) return sign + "inf";
   if (specification.precision >= 0) return sign + fixed(value, specification.precision);
-  return sign + (value == 0 ? "0" : shortest(value));
+  return sign + (value == 0 ? "0" : shortest(value, is_single));
 }
 
 std::string text_of(const FormatArgument& argument, const Specification& specification) {
@@ -112,7 +114,7 @@ std::string text_of(const FormatArgument& argument, const Specification& specifi
     case Kind::text: return std::string(argument.text);
     case Kind::character: return std::string(1, static_cast<char>(argument.natural));
     case Kind::boolean: return argument.natural != 0 ? "true" : "false";
-    case Kind::real: return real_text(argument.real, specification);
+    case Kind::real: return real_text(argument.real, argument.is_single, specification);
     default: break;
   }
   const bool negative = argument.kind == Kind::integer && argument.natural >> 63 != 0;

@@ -37,6 +37,9 @@ TEST(Format, DoublesAreAsShortAsTheyCanBe) {
   for (const double number : numbers) {
     EXPECT_EQ(ours("{}", number), std::format("{}", number)) << number;
   }
+  for (const float number : {0.85f, 1e-6f, 0.1f, 1.0f / 3, -2.5f, 16777216.0f, 3.4028235e38f, 1e-38f, 1e20f}) {
+    EXPECT_EQ(ours("{}", number), std::format("{}", number)) << number;
+  }
   for (const double number : {0.0, 1.25, 99.994, 0.06}) {
     EXPECT_EQ(ours("{:.2f}", number), std::format("{:.2f}", number));
     EXPECT_EQ(ours("{:.1f}", number), std::format("{:.1f}", number));

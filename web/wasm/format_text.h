@@ -17,6 +17,7 @@ struct FormatArgument {
   std::string_view text;
   std::uint64_t natural = 0;
   double real = 0;
+  bool is_single = false;  // a float: as few digits as tell it from other floats
 
   FormatArgument(std::string_view value) : text(value) {}                      // NOLINT(*-explicit-*)
   FormatArgument(const std::string& value) : text(value) {}                    // NOLINT(*-explicit-*)
@@ -30,7 +31,7 @@ struct FormatArgument {
   FormatArgument(T value)  // NOLINT(*-explicit-*)
       : kind(Kind::integer), natural(static_cast<std::uint64_t>(static_cast<std::int64_t>(value))) {}
   template <std::floating_point T>
-  FormatArgument(T value) : kind(Kind::real), real(value) {}  // NOLINT(*-explicit-*)
+  FormatArgument(T value) : kind(Kind::real), real(value), is_single(sizeof(T) == 4) {}  // NOLINT(*-explicit-*)
 };
 
 std::string format_all(std::string_view text, std::span<const FormatArgument> arguments);

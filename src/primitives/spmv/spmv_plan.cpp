@@ -317,7 +317,7 @@ class SpmvPlanner {
 
   void add_entries() {
     const SparseShape& matrix = layout_.shape.matrix;
-    Piece piece{.format = matrix.format, .row_count = matrix.row_count, .column_items = matrix.column_items()};
+    const Piece piece{.format = matrix.format, .row_count = matrix.row_count, .column_items = matrix.column_items()};
     columns_ = plan_.argument("columns", piece.column_items * 4, 4);
     if (value_bytes() != 0) values_ = values_argument("values", matrix.value_items());
     switch (matrix.format) {
