@@ -469,7 +469,7 @@ class Refusals(ScansTest):
         self.assert_only("good.npy")
 
     def test_unknown_commands_list_those_that_there_are(self):
-        names = "info, reduce, scan, select, unique, rle, histogram, sort, argsort, topk, explain, bench"
+        names = "info, reduce, scan, select, unique, rle, histogram, sort, argsort, topk, spmv, solve, pagerank, explain, bench"
         self.assert_refused(2, f'there is no command "nosuch"; commands are: {names}', "nosuch", self.good)
         self.assert_refused(2, names, "--adapter", "x")
         self.assert_refused(2, names)
