@@ -13,6 +13,7 @@
 #include "upsweep/csr_arrays.h"
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
+#include "upsweep/solver_tuning.h"
 #include "upsweep/sparse.h"
 #include "upsweep/spmv.h"
 #include "upsweep/status.h"
@@ -68,28 +69,15 @@ constexpr std::uint64_t cg_state_bytes = 64;
 /// Of one plan.
 constexpr std::uint32_t cg_most_iterations = 64;
 
-/// The knobs. Planners cut what does not fit the device.
-struct CgTuning {
-  std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
-  std::uint32_t items_per_thread = 4;  ///< Loads of each vector that are on their way together, 1 to 16.
-  std::uint32_t max_workgroups = 528;  ///< Of passes over vectors; each folds as many partial sums. At most 4096.
-  bool use_subgroups = true;           ///< Where the device has them.
-  std::optional<SpmvTuning> product = std::nullopt;
-
-  bool operator==(const CgTuning&) const = default;
-};
-[[nodiscard]] std::string to_string(const CgTuning& tuning);
-[[nodiscard]] CgTuning select_cg_tuning(const CgShape& shape, const DeviceTraits& traits);
-
 /// r = b - A x, z = M r, p = z, |b|, |r|, r'z. Pure; needs no device. Arguments of the plan: the matrix' as in
 /// plan_spmv (none with zero_guess), `b`, `x`, `residual`, `direction`, `inverse_diagonal` (all row_count f32, the last
 /// one for Jacobi) and `state`. Without rows: `state` alone, which says converged.
 [[nodiscard]] Result<Plan> plan_cg_start(const CgShape& shape, const DeviceTraits& traits,
-                                         std::optional<CgTuning> tuning = std::nullopt);
+                                         std::optional<SolverTuning> tuning = std::nullopt);
 /// So many iterations (at most cg_most_iterations) in one plan: q = A p, then three passes over vectors. Arguments: the
 /// matrix', `x`, `residual`, `direction`, `inverse_diagonal` and `state`, as the start or earlier steps left them.
 [[nodiscard]] Result<Plan> plan_cg_steps(const CgShape& shape, std::uint32_t iterations, const DeviceTraits& traits,
-                                         std::optional<CgTuning> tuning = std::nullopt);
+                                         std::optional<SolverTuning> tuning = std::nullopt);
 /// The inverse of the diagonal of a csr matrix, for Jacobi. Arguments: `row_offsets`, `columns`, `values`,
 /// `inverse_diagonal` (row_count f32) and `bad_row` (one u32): the first row whose diagonal is missing or not
 /// from 2^-126 to 2^126, 0xffffffff if there is none. Such rows get the inverse 1.
@@ -110,10 +98,10 @@ struct CgBuffers {
 /// Plans, then records into the target. Neither submits nor waits; allocates nothing when repeated.
 /// Source: Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2003, section 9.2.
 [[nodiscard]] Status record_cg_start(Context& context, RecordTarget target, const CgShape& shape,
-                                     const CgBuffers& buffers, std::optional<CgTuning> tuning = std::nullopt);
+                                     const CgBuffers& buffers, std::optional<SolverTuning> tuning = std::nullopt);
 [[nodiscard]] Status record_cg_steps(Context& context, RecordTarget target, const CgShape& shape,
                                      std::uint32_t iterations, const CgBuffers& buffers,
-                                     std::optional<CgTuning> tuning = std::nullopt);
+                                     std::optional<SolverTuning> tuning = std::nullopt);
 [[nodiscard]] Status record_cg_diagonal(Context& context, RecordTarget target, const SparseShape& matrix,
                                         const SparseBuffers& buffers, BufferView inverse_diagonal, BufferView bad_row);
 

@@ -12,6 +12,7 @@
 #include "upsweep/csr_arrays.h"
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
+#include "upsweep/solver_tuning.h"
 #include "upsweep/sparse.h"
 #include "upsweep/spmv.h"
 #include "upsweep/status.h"
@@ -55,30 +56,17 @@ constexpr std::uint64_t pagerank_state_bytes = sizeof(PagerankState);
 /// Of one plan.
 constexpr std::uint32_t pagerank_most_iterations = 64;
 
-/// The knobs. Planners cut what does not fit the device.
-struct PagerankTuning {
-  std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
-  std::uint32_t items_per_thread = 4;  ///< Loads of each vector that are on their way together, 1 to 16.
-  std::uint32_t max_workgroups = 528;  ///< Of passes over vectors; each folds as many partial sums. At most 4096.
-  bool use_subgroups = true;           ///< Where the device has them.
-  std::optional<SpmvTuning> product = std::nullopt;
-
-  bool operator==(const PagerankTuning&) const = default;
-};
-[[nodiscard]] std::string to_string(const PagerankTuning& tuning);
-[[nodiscard]] PagerankTuning select_pagerank_tuning(const PagerankShape& shape, const DeviceTraits& traits);
-
 /// All ranks 1 / n. Pure; needs no device. Arguments: `inverse_out` (for each node 1 / the weights of its edges, all
 /// together; 0 for a dangling one), `ranks`, `scaled_ranks` (each n f32) and `state`. Without nodes: `state` alone,
 /// which says converged.
 [[nodiscard]] Result<Plan> plan_pagerank_start(const PagerankShape& shape, const DeviceTraits& traits,
-                                               std::optional<PagerankTuning> tuning = std::nullopt);
+                                               std::optional<SolverTuning> tuning = std::nullopt);
 /// So many iterations (at most pagerank_most_iterations) in one plan: a product and a pass over vectors each, and a
 /// last pass that tells the state. Arguments: the matrix' as in plan_spmv, and those of the start as it or earlier
 /// steps left them.
 [[nodiscard]] Result<Plan> plan_pagerank_steps(const PagerankShape& shape, std::uint32_t iterations,
                                                const DeviceTraits& traits,
-                                               std::optional<PagerankTuning> tuning = std::nullopt);
+                                               std::optional<SolverTuning> tuning = std::nullopt);
 
 /// Buffers; offsets must be multiples of 4. `scaled_ranks` (ranks times inverse_out) is the iteration's own between its
 /// calls. None may overlap another.
@@ -94,10 +82,10 @@ struct PagerankBuffers {
 /// Source: Page, Brin, Motwani and Winograd 1999; Langville and Meyer 2006 (dangling nodes).
 [[nodiscard]] Status record_pagerank_start(Context& context, RecordTarget target, const PagerankShape& shape,
                                            const PagerankBuffers& buffers,
-                                           std::optional<PagerankTuning> tuning = std::nullopt);
+                                           std::optional<SolverTuning> tuning = std::nullopt);
 [[nodiscard]] Status record_pagerank_steps(Context& context, RecordTarget target, const PagerankShape& shape,
                                            std::uint32_t iterations, const PagerankBuffers& buffers,
-                                           std::optional<PagerankTuning> tuning = std::nullopt);
+                                           std::optional<SolverTuning> tuning = std::nullopt);
 
 namespace host {
 

@@ -26,6 +26,7 @@
 #include "upsweep/scan_tuning.h"
 #include "upsweep/search.h"
 #include "upsweep/select.h"
+#include "upsweep/solver_tuning.h"
 #include "upsweep/sort.h"
 #include "upsweep/sparse.h"
 #include "upsweep/sparse_convert.h"

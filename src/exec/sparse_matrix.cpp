@@ -10,6 +10,7 @@
 
 #include "exec/context_impl.h"
 #include "exec/host_buffers.h"
+#include "plan/sparse_parts.h"
 
 namespace upsweep {
 namespace {
@@ -83,9 +84,7 @@ struct SparseMatrix::Impl {
 
   // Buffers for all arrays of a matrix but those of compressed rows, coordinates and the order of slices.
   Status add_arrays(const SparseShape& wanted, SparseBuffers& arrays) {
-    const auto value_words = [&](std::uint64_t items) {
-      return wanted.values == SparseValues::f16 ? (items + 1) / 2 : items;
-    };
+    const auto value_words = [&](std::uint64_t items) { return value_array_bytes(wanted.values, items) / 4; };
     if (Status ok = add(arrays.columns, wanted.column_items(), "columns"); !ok) return ok;
     const bool has_values = wanted.values != SparseValues::ones;
     if (has_values) {

@@ -32,10 +32,6 @@ Result<std::shared_ptr<const Kernel>> gather_kernel(const Gather& gather) {
 
 void add_gather(PlanBuilder& plan, const Gather& gather) {
   const std::uint64_t stride = gather.type.stride_bytes;
-  const auto bind = [](std::string_view variable, SlotId slot, std::string_view first_field) {
-    return PlanBuilder::Binding{variable, slot, 0, 0,
-                                slot.kind == SlotKind::argument ? first_field : std::string_view()};
-  };
   PlanBuilder::Step step;
   // Halves are stored two by two.
   step.thread_count = stride == 2 ? div_ceil(gather.item_count, 2) : gather.item_count;
@@ -45,9 +41,10 @@ void add_gather(PlanBuilder& plan, const Gather& gather) {
                  {"indices_first", 0},
                  {"values_first", 0},
                  {"output_values_first", 0}};
-  step.bindings = {bind("indices", gather.indices, "indices_first"), bind("values_in", gather.from, "values_first"),
-                   bind("values_out", gather.to, "output_values_first")};
-  if (gather.counts) step.bindings.push_back(bind("item_counts", *gather.counts, "count_first"));
+  step.bindings = {bind_items("indices", gather.indices, "indices_first"),
+                   bind_items("values_in", gather.from, "values_first"),
+                   bind_items("values_out", gather.to, "output_values_first")};
+  if (gather.counts) step.bindings.push_back(bind_items("item_counts", *gather.counts, "count_first"));
   step.reason = gather.reason;
   step.bytes_read = gather.item_count * (4 + stride);
   step.bytes_written = gather.item_count * stride;

@@ -84,6 +84,11 @@ class PlanBuilder {
   Status status_;
 };
 
+// A binding whose params field receives its first item if the slot is an argument; others begin at 0.
+inline PlanBuilder::Binding bind_items(std::string_view variable, SlotId slot, std::string_view first_field) {
+  return {variable, slot, 0, 0, slot.kind == SlotKind::argument ? first_field : std::string_view()};
+}
+
 // Offsets for the slots of one group: those whose [first_step, last_step] do not meet may share bytes. Returns the
 // total.
 std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment,

@@ -24,14 +24,10 @@ void add_row_offsets(PlanBuilder& plan, const RowOffsets& what) {
                      "fn entry_count() -> u32 { return min(entry_counts[params.count_first], params.entry_count); }\n"
                    : "fn entry_count() -> u32 { return params.entry_count; }\n");
   builder.part("sparse_row_offsets.wgsl");
-  const auto bind = [](std::string_view variable, SlotId slot, std::string_view first_field) {
-    return PlanBuilder::Binding{variable, slot, 0, 0,
-                                slot.kind == SlotKind::argument ? first_field : std::string_view()};
-  };
   PlanBuilder::Step step;
   step.thread_count = what.entry_count + 1;
-  step.bindings = {bind("rows", what.rows, "rows_first"), bind("offsets", what.offsets, "offsets_first")};
-  if (what.counts) step.bindings.push_back(bind("entry_counts", *what.counts, "count_first"));
+  step.bindings = {bind_items("rows", what.rows, "rows_first"), bind_items("offsets", what.offsets, "offsets_first")};
+  if (what.counts) step.bindings.push_back(bind_items("entry_counts", *what.counts, "count_first"));
   step.params = {{"entry_count", static_cast<std::uint32_t>(what.entry_count)},
                  {"row_count", what.row_count},
                  {"rows_first", 0},

@@ -92,10 +92,6 @@ std::uint32_t fitted_workgroup(const SparseConversionTuning& tuning, const Devic
   return std::min(tuning.workgroup_size, std::bit_floor(traits.max_workgroup_size));
 }
 
-PlanBuilder::Binding bind_items(std::string_view variable, SlotId slot, std::string_view first_field) {
-  return {variable, slot, 0, 0, slot.kind == SlotKind::argument ? first_field : std::string_view()};
-}
-
 void add_row_starts(KernelBuilder& builder) {
   builder.generated("row_offsets",
                     "@group(0) @binding(4) var<storage, read> row_offsets: array<u32>;\n"

@@ -22,9 +22,6 @@ Status check_slice_rows(std::uint32_t slice_rows, std::uint32_t window_rows, std
 Status check_tuning(const SparseConversionTuning& tuning);
 [[nodiscard]] std::uint32_t fitted_workgroup(const SparseConversionTuning& tuning, const DeviceTraits& traits);
 
-// A binding that reports its first item, if it is an argument.
-[[nodiscard]] PlanBuilder::Binding bind_items(std::string_view variable, SlotId slot, std::string_view first_field);
-
 // start_at() of row_offsets: binding 4.
 void add_row_starts(KernelBuilder& builder);
 // sparse_search.wgsl, for any start_at().

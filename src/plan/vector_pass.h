@@ -9,6 +9,7 @@
 
 #include "plan/kernel_builder.h"
 #include "upsweep/device_traits.h"
+#include "upsweep/solver_tuning.h"
 
 namespace upsweep {
 
@@ -18,6 +19,13 @@ struct VectorPass {
   std::uint32_t items_per_thread = 4;
   std::uint32_t max_workgroups = 528;
   bool use_subgroups = true;
+
+  static VectorPass of(const SolverTuning& tuning) {
+    return {.workgroup_size = tuning.workgroup_size,
+            .items_per_thread = tuning.items_per_thread,
+            .max_workgroups = tuning.max_workgroups,
+            .use_subgroups = tuning.use_subgroups};
+  }
 
   [[nodiscard]] std::uint32_t tile_items() const { return workgroup_size * items_per_thread; }
   [[nodiscard]] std::uint32_t group_count(std::uint64_t items) const;

@@ -21,7 +21,7 @@ void add_solver_kernels(KernelSink& sink) {
       for (const bool use_subgroups : {true, false}) {
         const std::string with =
             std::format("{} threads x {}{}, {}", threads, items, use_subgroups ? "" : ", no subgroups", device.name);
-        const CgTuning cg{.workgroup_size = threads, .items_per_thread = items, .use_subgroups = use_subgroups};
+        const SolverTuning cg{.workgroup_size = threads, .items_per_thread = items, .use_subgroups = use_subgroups};
         for (const auto preconditioner : {CgPreconditioner::none, CgPreconditioner::jacobi}) {
           CgShape shape{.matrix = square(SparseValues::f32), .preconditioner = preconditioner};
           const std::string what = std::format("{}, {}", to_string(preconditioner), with);
@@ -30,8 +30,7 @@ void add_solver_kernels(KernelSink& sink) {
           shape.zero_guess = true;
           sink.add("cg start from 0: " + what, plan_cg_start(shape, device.traits, cg));
         }
-        const PagerankTuning ranks{
-            .workgroup_size = threads, .items_per_thread = items, .use_subgroups = use_subgroups};
+        const SolverTuning ranks{.workgroup_size = threads, .items_per_thread = items, .use_subgroups = use_subgroups};
         const PagerankShape graph{.incoming = square(SparseValues::ones)};
         sink.add("pagerank start: " + with, plan_pagerank_start(graph, device.traits, ranks));
         sink.add("pagerank steps: " + with, plan_pagerank_steps(graph, 1, device.traits, ranks));

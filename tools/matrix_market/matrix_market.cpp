@@ -21,6 +21,7 @@
 #include <thread>
 #include <utility>
 
+#include "input_file.h"
 #include "output_file.h"
 
 namespace upsweep::matrix_market {
@@ -34,25 +35,8 @@ constexpr std::array<std::string_view, 3> symmetry_names = {"general", "symmetri
 // Every integer up to this has a double of its own.
 constexpr std::int64_t max_exact_integer = std::int64_t{1} << 53;
 
-std::unexpected<std::string> error(std::string_view name, std::string_view what) {
-  return std::unexpected(std::format("{}: {}", npy::one_line(name), what));
-}
-
 std::unexpected<std::string> error_at(std::string_view name, std::uint64_t line, std::string_view what) {
   return std::unexpected(std::format("{}:{}: {}", npy::one_line(name), line, what));
-}
-
-std::unexpected<std::string> system_error(std::string_view name, std::string_view what, int number) {
-  return error(name, std::format("{}: {}", what, std::generic_category().message(number)));
-}
-
-// Text of a file, fit for a message.
-std::string excerpt(std::string_view text) {
-  constexpr std::size_t limit = 60;
-  std::string result(text.substr(0, limit));
-  std::ranges::replace_if(result, [](char c) { return c < 0x20 || c > 0x7e; }, '?');
-  if (text.size() > limit) result += "...";
-  return result;
 }
 
 // ---- Text ----
@@ -219,9 +203,9 @@ std::optional<Enum> find_name(const std::array<std::string_view, size>& names, s
 }
 
 Result<void> parse_banner(std::string_view text, std::string_view name, Header& header) {
-  if (text.empty()) return error(name, "file is empty");
+  if (text.empty()) return npy::file_error(name, "file is empty");
   const char* const begin = text.data();
-  if (text.starts_with("\x1f\x8b")) return error(name, "is compressed with gzip; unpack it first");
+  if (text.starts_with("\x1f\x8b")) return npy::file_error(name, "is compressed with gzip; unpack it first");
   const std::vector<std::string_view> words = words_of(begin, end_of(text), 6);
   if (words.empty() || !equals_in_any_case(words[0], banner)) {
     return error_at(name, 1, std::format("not a Matrix Market file: this line does not start with {}", banner));
@@ -230,22 +214,23 @@ Result<void> parse_banner(std::string_view text, std::string_view name, Header& 
     return error_at(name, 1, std::format("this line should be {} matrix FORMAT FIELD SYMMETRY", banner));
   }
   if (!equals_in_any_case(words[1], "matrix")) {
-    return error_at(name, 1, std::format("object '{}' is not supported; matrix is", excerpt(words[1])));
+    return error_at(name, 1, std::format("object '{}' is not supported; matrix is", npy::excerpt(words[1])));
   }
   const auto format = find_name<Format>(format_names, words[2]);
   if (!format) {
-    return error_at(name, 1, std::format("format '{}' is not supported; coordinate and array are", excerpt(words[2])));
+    return error_at(name, 1,
+                    std::format("format '{}' is not supported; coordinate and array are", npy::excerpt(words[2])));
   }
   const auto field = find_name<Field>(field_names, words[3]);
   if (!field) {
     return error_at(name, 1,
-                    std::format("field '{}' is not supported; real, integer and pattern are", excerpt(words[3])));
+                    std::format("field '{}' is not supported; real, integer and pattern are", npy::excerpt(words[3])));
   }
   const auto symmetry = find_name<Symmetry>(symmetry_names, words[4]);
   if (!symmetry) {
-    return error_at(
-        name, 1,
-        std::format("symmetry '{}' is not supported; general, symmetric and skew-symmetric are", excerpt(words[4])));
+    return error_at(name, 1,
+                    std::format("symmetry '{}' is not supported; general, symmetric and skew-symmetric are",
+                                npy::excerpt(words[4])));
   }
   header.format = *format;
   header.field = *field;
@@ -297,10 +282,10 @@ Result<Header> parse_header(std::string_view text, std::string_view name) {
     const char* const word_end = end_of(words[i]);
     const auto [stop, code] = std::from_chars(skip_plus(word, word_end), word_end, sizes[i]);
     if (code == std::errc::result_out_of_range && is_integer(words[i])) {
-      return error_at(name, header.line_count, std::format("size {} does not fit in 64 bits", excerpt(words[i])));
+      return error_at(name, header.line_count, std::format("size {} does not fit in 64 bits", npy::excerpt(words[i])));
     }
     if (code != std::errc{} || stop != word_end) {
-      return error_at(name, header.line_count, std::format("size '{}' is no count", excerpt(words[i])));
+      return error_at(name, header.line_count, std::format("size '{}' is no count", npy::excerpt(words[i])));
     }
   }
   header.row_count = sizes[0];
@@ -494,7 +479,7 @@ void parse_array(Chunk& chunk, std::vector<double>& values) {
 }
 
 std::string describe(const Fault& fault, const Header& header) {
-  const std::string token = excerpt(fault.token);
+  const std::string token = npy::excerpt(fault.token);
   switch (fault.problem) {
     case Problem::none: break;
     case Problem::missing: return std::format("the line ends before the {}", fault.part);
@@ -529,7 +514,7 @@ bool allocate(std::vector<T>& vector, std::uint64_t size, std::uint64_t capacity
 }
 
 std::unexpected<std::string> no_memory(std::string_view name, std::uint64_t count) {
-  return error(name, std::format("there is not enough memory for {} entries", count));
+  return npy::file_error(name, std::format("there is not enough memory for {} entries", count));
 }
 
 void append_mirrors(const std::vector<Chunk>& chunks, unsigned thread_count, Matrix& matrix) {
@@ -579,20 +564,6 @@ Result<void> unpack_triangle(std::string_view name, Matrix& matrix) {
 
 // ---- Files ----
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 class Mapping {
  public:
   Mapping(int descriptor, std::size_t size)
@@ -629,7 +600,7 @@ Result<std::string> read_all(int descriptor, const std::string& path) {
     } catch (const std::bad_alloc&) {
       code = ENOMEM;
     }
-    if (count < 0) return system_error(path, "cannot read", code);
+    if (count < 0) return npy::system_error(path, "cannot read", code);
     if (count == 0) return text;
     // What never ends, as /dev/zero, is refused early.
     if (!checked && text.size() >= step) {
@@ -815,11 +786,11 @@ Result<Matrix> read(const std::string& path, const ReadOptions& options) {
   do {
     number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   } while (number < 0 && errno == EINTR);
-  if (number < 0) return system_error(path, "cannot open", errno);
-  const Descriptor file(number);
+  if (number < 0) return npy::system_error(path, "cannot open", errno);
+  const npy::Descriptor file(number);
   struct stat info{};
-  if (fstat(file.number(), &info) != 0) return system_error(path, "cannot open", errno);
-  if (S_ISDIR(info.st_mode)) return system_error(path, "cannot read", EISDIR);
+  if (fstat(file.number(), &info) != 0) return npy::system_error(path, "cannot open", errno);
+  if (S_ISDIR(info.st_mode)) return npy::system_error(path, "cannot read", EISDIR);
   if (!S_ISREG(info.st_mode)) {
     const Result<std::string> text = read_all(file.number(), path);
     if (!text) return std::unexpected(text.error());
@@ -827,7 +798,7 @@ Result<Matrix> read(const std::string& path, const ReadOptions& options) {
   }
   if (info.st_size == 0) return parse({}, path, options);
   const Mapping mapping(file.number(), static_cast<std::size_t>(info.st_size));
-  if (mapping.failed()) return system_error(path, std::format("cannot map {} bytes", info.st_size), errno);
+  if (mapping.failed()) return npy::system_error(path, std::format("cannot map {} bytes", info.st_size), errno);
   return parse(mapping.text(), path, options);
 }
 
@@ -845,7 +816,7 @@ void add_indices(Matrix& matrix) {
 }
 
 Result<void> write(const std::string& path, const MatrixView& matrix) {
-  if (const std::string fault = fault_of(matrix); !fault.empty()) return error(path, fault);
+  if (const std::string fault = fault_of(matrix); !fault.empty()) return npy::file_error(path, fault);
   Result<npy::OutputFile> file = npy::OutputFile::create(path);
   if (!file) return std::unexpected(std::move(file.error()));
   Output output(std::move(*file));

@@ -12,9 +12,10 @@
 #include <cstring>
 #include <format>
 #include <limits>
-#include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include "input_file.h"
 
 namespace upsweep::npy {
 namespace {
@@ -69,23 +70,6 @@ constexpr bool is_exact(Dtype from, Dtype to) {
   if (a.kind == Kind::floating && b.kind != Kind::floating) return false;
   // An i1 of -128 fits a float of 8 value bits or more, and each one here has at least 11.
   return a.value_bits <= b.value_bits;
-}
-
-std::unexpected<std::string> error(std::string_view name, std::string_view what) {
-  return std::unexpected(std::format("{}: {}", one_line(name), what));
-}
-
-std::unexpected<std::string> system_error(std::string_view name, std::string_view what, int number) {
-  return error(name, std::format("{}: {}", what, std::generic_category().message(number)));
-}
-
-// Text of a file, fit for a message.
-std::string excerpt(std::string_view text) {
-  constexpr std::size_t limit = 60;
-  std::string result(text.substr(0, limit));
-  std::ranges::replace_if(result, [](char c) { return c < 0x20 || c > 0x7e; }, '?');
-  if (text.size() > limit) result += "...";
-  return result;
 }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
@@ -338,30 +322,30 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 constexpr std::size_t preamble_size = 12;
 
 Result<Preamble> parse_preamble(std::span<const std::byte> start, std::string_view name) {
-  if (start.empty()) return error(name, "file is empty");
+  if (start.empty()) return file_error(name, "file is empty");
   const std::string_view text = as_text(start);
   const std::string_view found = text.substr(0, magic.size());
   if (found != magic.substr(0, found.size())) {
     if (found.starts_with("PK")) {
-      return error(name, "is a .npz or .zip archive; unpack it and give one of its .npy files");
+      return file_error(name, "is a .npz or .zip archive; unpack it and give one of its .npy files");
     }
-    return error(name, "is not a .npy file (it does not start with \\x93NUMPY)");
+    return file_error(name, "is not a .npy file (it does not start with \\x93NUMPY)");
   }
   if (text.size() < version_end) {
-    return error(name,
-                 std::format("file is truncated ({} bytes, the shortest start is {})", text.size(), version_end + 2));
+    return file_error(
+        name, std::format("file is truncated ({} bytes, the shortest start is {})", text.size(), version_end + 2));
   }
   Preamble result;
   result.major = std::to_integer<int>(start[magic.size()]);
   const int minor = std::to_integer<int>(start[magic.size() + 1]);
   if (result.major < 1 || result.major > 3 || minor != 0) {
-    return error(name,
-                 std::format("format version {}.{} is not supported (1.0, 2.0 and 3.0 are)", result.major, minor));
+    return file_error(name,
+                      std::format("format version {}.{} is not supported (1.0, 2.0 and 3.0 are)", result.major, minor));
   }
   const std::size_t length_size = result.major == 1 ? 2 : 4;
   result.dict_offset = version_end + length_size;
   if (text.size() < result.dict_offset) {
-    return error(
+    return file_error(
         name, std::format("file is truncated ({} bytes, the shortest start is {})", text.size(), result.dict_offset));
   }
   for (std::size_t i = 0; i < length_size; ++i) {
@@ -373,29 +357,29 @@ Result<Preamble> parse_preamble(std::span<const std::byte> start, std::string_vi
 // `available` is how many bytes of the dict the file has.
 Result<void> check_dict_size(const Preamble& preamble, std::uint64_t available, std::string_view name) {
   if (preamble.dict_size > available) {
-    return error(name, std::format("header is truncated ({} of {} bytes)", available, preamble.dict_size));
+    return file_error(name, std::format("header is truncated ({} of {} bytes)", available, preamble.dict_size));
   }
   if (preamble.dict_size > max_header_size) {
-    return error(name, std::format("header of {} bytes is not plausible (the limit is {})", preamble.dict_size,
-                                   max_header_size));
+    return file_error(name, std::format("header of {} bytes is not plausible (the limit is {})", preamble.dict_size,
+                                        max_header_size));
   }
   return {};
 }
 
 Result<Header> parse_dict(const Preamble& preamble, std::string_view dict, std::string_view name) {
   Result<Fields> fields = DictParser(dict, preamble.major <= 2).parse();
-  if (!fields) return error(name, fields.error());
+  if (!fields) return file_error(name, fields.error());
   const std::optional<std::uint64_t> items = count_items(fields->shape, fields->dtype.dtype);
   if (!items) {
-    return error(name, std::format("shape {} of dtype '{}' is too large (over 2^63 - 1 bytes)",
-                                   excerpt(shape_text(fields->shape)), dtype_name(fields->dtype.dtype)));
+    return file_error(name, std::format("shape {} of dtype '{}' is too large (over 2^63 - 1 bytes)",
+                                        excerpt(shape_text(fields->shape)), dtype_name(fields->dtype.dtype)));
   }
   // With at most one dimension over 1 (or no items) both orders are the same.
   if (fields->fortran_order && *items > 0 &&
       std::ranges::count_if(fields->shape, [](std::uint64_t d) { return d > 1; }) > 1) {
-    return error(name, std::format("array of shape {} is in Fortran (column-major) order; save "
-                                   "numpy.ascontiguousarray(array) instead",
-                                   excerpt(shape_text(fields->shape))));
+    return file_error(name, std::format("array of shape {} is in Fortran (column-major) order; save "
+                                        "numpy.ascontiguousarray(array) instead",
+                                        excerpt(shape_text(fields->shape))));
   }
   Header header;
   header.dtype = fields->dtype.dtype;
@@ -411,25 +395,11 @@ Result<Header> parse_dict(const Preamble& preamble, std::string_view dict, std::
 Result<void> check_data_size(const Header& header, std::uint64_t available, std::string_view name) {
   // Bytes behind the data are fine: NumPy ignores them, see Array::trailing_size.
   if (available >= header.data_size) return {};
-  return error(name,
-               std::format("data is truncated: shape {} of dtype '{}' takes {} bytes, the "
-                           "file has {}",
-                           excerpt(shape_text(header.shape)), dtype_name(header.dtype), header.data_size, available));
+  return file_error(
+      name, std::format("data is truncated: shape {} of dtype '{}' takes {} bytes, the "
+                        "file has {}",
+                        excerpt(shape_text(header.shape)), dtype_name(header.dtype), header.data_size, available));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Reads until `out` is full or the file ends; gives the number of bytes.
 Result<std::size_t> read_fully(int descriptor, std::span<std::byte> out, std::string_view name) {
@@ -715,13 +685,13 @@ std::optional<std::span<const std::byte>> Array::span() const {
 
 Result<void> Array::check_window(std::uint64_t first, std::uint64_t count, std::size_t size, Dtype target) const {
   if (first > header_.item_count || count > header_.item_count - first) {
-    return error(name_, std::format("window of {} items from item {} reaches past the end ({} "
-                                    "items)",
-                                    count, first, header_.item_count));
+    return file_error(name_, std::format("window of {} items from item {} reaches past the end ({} "
+                                         "items)",
+                                         count, first, header_.item_count));
   }
   if (size % item_size(target) != 0 || size / item_size(target) != count) {
-    return error(name_,
-                 std::format("buffer of {} bytes is not {} items of dtype '{}'", size, count, dtype_name(target)));
+    return file_error(name_,
+                      std::format("buffer of {} bytes is not {} items of dtype '{}'", size, count, dtype_name(target)));
   }
   return {};
 }
@@ -734,8 +704,8 @@ Result<void> Array::read_as(std::uint64_t first, std::uint64_t count, Dtype targ
   const ConvertItems convert_window =
       converters[static_cast<std::size_t>(header_.dtype) * dtype_infos.size() + static_cast<std::size_t>(target)];
   if (convert_window == nullptr) {
-    return error(name_, std::format("dtype '{}' cannot become '{}' without losing values", dtype_name(header_.dtype),
-                                    dtype_name(target)));
+    return file_error(name_, std::format("dtype '{}' cannot become '{}' without losing values",
+                                         dtype_name(header_.dtype), dtype_name(target)));
   }
   if (const auto ok = check_window(first, count, out.size(), target); !ok) return ok;
   if (count == 0) return {};
@@ -778,8 +748,8 @@ std::string make_header(Dtype dtype, std::span<const std::uint64_t> shape) {
 Result<Writer> Writer::create(const std::string& path, Dtype dtype, std::span<const std::uint64_t> shape) {
   const std::optional<std::uint64_t> items = count_items(shape, dtype);
   if (!items) {
-    return error(path, std::format("shape {} of dtype '{}' is too large (over 2^63 - 1 bytes)",
-                                   excerpt(shape_text(shape)), dtype_name(dtype)));
+    return file_error(path, std::format("shape {} of dtype '{}' is too large (over 2^63 - 1 bytes)",
+                                        excerpt(shape_text(shape)), dtype_name(dtype)));
   }
   Result<OutputFile> file = OutputFile::create(path);
   if (!file) return std::unexpected(std::move(file.error()));
@@ -792,9 +762,9 @@ Result<Writer> Writer::create(const std::string& path, Dtype dtype, std::span<co
 
 Result<void> Writer::append(std::span<const std::byte> bytes) {
   if (bytes.size() > remaining_) {
-    return error(file_.path(), std::format("{} bytes do not fit, the shape leaves room for {} of "
-                                           "{}",
-                                           bytes.size(), remaining_, size_));
+    return file_error(file_.path(), std::format("{} bytes do not fit, the shape leaves room for {} of "
+                                                "{}",
+                                                bytes.size(), remaining_, size_));
   }
   if (const auto ok = file_.write(bytes); !ok) return ok;
   remaining_ -= bytes.size();
@@ -803,7 +773,7 @@ Result<void> Writer::append(std::span<const std::byte> bytes) {
 
 Result<void> Writer::commit() {
   if (remaining_ > 0) {
-    return error(file_.path(), std::format("array is incomplete ({} of {} bytes)", size_ - remaining_, size_));
+    return file_error(file_.path(), std::format("array is incomplete ({} of {} bytes)", size_ - remaining_, size_));
   }
   return file_.commit();
 }
@@ -813,8 +783,9 @@ Result<void> write(const std::string& path, Dtype dtype, std::span<const std::ui
   const std::optional<std::uint64_t> items = count_items(shape, dtype);
   // An impossible shape is left to create(), which says so.
   if (items && *items * item_size(dtype) != bytes.size()) {
-    return error(path, std::format("shape {} of dtype '{}' takes {} bytes, {} were given", excerpt(shape_text(shape)),
-                                   dtype_name(dtype), *items * item_size(dtype), bytes.size()));
+    return file_error(path,
+                      std::format("shape {} of dtype '{}' takes {} bytes, {} were given", excerpt(shape_text(shape)),
+                                  dtype_name(dtype), *items * item_size(dtype), bytes.size()));
   }
   Result<Writer> writer = Writer::create(path, dtype, shape);
   if (!writer) return std::unexpected(std::move(writer.error()));

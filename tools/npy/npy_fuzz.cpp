@@ -1,5 +1,5 @@
 // libFuzzer entry for the reader. Build and run by hand from this folder:
-//   clang++-21 -std=c++23 -g -O1 -fsanitize=fuzzer,address,undefined *_fuzz.cpp npy.cpp
+//   clang++-21 -std=c++23 -g -O1 -fsanitize=fuzzer,address,undefined *_fuzz.cpp npy.cpp input_file.cpp
 //     output_file.cpp -o npy_fuzz
 //   ./npy_fuzz -max_total_time=60 CORPUS
 #include <algorithm>

@@ -56,6 +56,12 @@ Expected<matrix_market::Matrix> read_square_matrix(const std::string& path, std:
   return matrix;
 }
 
+std::unexpected<Failure> failed_in(const std::string& path, const Error& error) {
+  auto failure = failed(error);
+  failure.error().message = std::format("{}: {}", npy::one_line(path), failure.error().message);
+  return failure;
+}
+
 std::string describe(const std::string& path, const matrix_market::Matrix& matrix) {
   return std::format("{}: {} x {}, {} entries, {}", npy::one_line(path), matrix.row_count, matrix.column_count,
                      matrix.rows.size(), matrix_market::name_of(matrix.symmetry));

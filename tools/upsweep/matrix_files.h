@@ -20,6 +20,9 @@ Expected<matrix_market::Matrix> read_matrix(const std::string& path);
 // The same, square; `command` begins the error.
 Expected<matrix_market::Matrix> read_square_matrix(const std::string& path, std::string_view command);
 
+// As failed(), for what the matrix of a file is to blame for.
+std::unexpected<Failure> failed_in(const std::string& path, const Error& error);
+
 // "A.mtx: 3 x 4, 7 entries, symmetric"
 std::string describe(const std::string& path, const matrix_market::Matrix& matrix);
 

@@ -33,11 +33,7 @@ Outcome run_pagerank(Program& program, const PagerankCommand& command) {
   if (!context) return std::unexpected(context.error());
   const host::CsrMatrix edges = compressed_rows(*matrix);
   const auto report = host::pagerank(**context, edges.arrays(), command.options);
-  if (!report) {
-    auto failure = failed(report.error());
-    failure.error().message = std::format("{}: {}", npy::one_line(command.matrix), failure.error().message);
-    return failure;
-  }
+  if (!report) return failed_in(command.matrix, report.error());
   if (const auto ok = check_device(**context); !ok) return ok;
   if (!report->is_converged) {
     return refuse(std::format("{}: after {} iterations ranks still change by {:.3g}, more than {:.3g}; {} not written",

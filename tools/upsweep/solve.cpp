@@ -59,11 +59,7 @@ Outcome run_solve(Program& program, const SolveCommand& command) {
   }
   const host::CsrMatrix csr = compressed_rows(*matrix);
   const auto report = host::solve(**context, csr.arrays(), *b, options);
-  if (!report) {
-    auto failure = failed(report.error());
-    failure.error().message = std::format("{}: {}", npy::one_line(command.matrix), failure.error().message);
-    return failure;
-  }
+  if (!report) return failed_in(command.matrix, report.error());
   if (const auto ok = check_device(**context); !ok) return ok;
   const bool is_solved = report->status == host::SolveStatus::converged;
   if (is_solved) {

@@ -70,18 +70,13 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
                                 .columns = matrix->columns,
                                 .values = matrix->values};
   const auto on_device = SparseMatrix::create(**context, entries, options);
-  const auto in_file = [&](const Error& error) {
-    auto failure = failed(error);
-    failure.error().message = std::format("{}: {}", npy::one_line(command.matrix), failure.error().message);
-    return failure;
-  };
-  if (!on_device) return in_file(on_device.error());
+  if (!on_device) return failed_in(command.matrix, on_device.error());
   const auto y = host::multiply(**context, *on_device, x);
-  if (!y) return in_file(y.error());
+  if (!y) return failed_in(command.matrix, y.error());
   std::optional<bench::ProductSpeed> speed;
   if (command.repeat != 0) {
     const auto measured = bench::measure_product(**context, *on_device, command.repeat);
-    if (!measured) return in_file(measured.error());
+    if (!measured) return failed_in(command.matrix, measured.error());
     speed = *measured;
   }
   if (const auto ok = check_device(**context); !ok) return ok;

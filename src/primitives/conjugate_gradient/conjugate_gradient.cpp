@@ -10,6 +10,7 @@
 
 #include "exec/context_impl.h"
 #include "exec/host_buffers.h"
+#include "exec/matrix_arguments.h"
 #include "plan/hash.h"
 
 namespace upsweep {
@@ -17,7 +18,7 @@ namespace {
 
 struct Key {
   CgShape shape;
-  std::optional<CgTuning> tuning;
+  std::optional<SolverTuning> tuning;
   std::optional<std::uint32_t> iterations;  // of steps; none: the start
   bool operator==(const Key&) const = default;
 };
@@ -40,35 +41,23 @@ Status record(Context& context, RecordTarget target, const Key& key, const CgBuf
                           : plan_cg_start(key.shape, context.traits(), key.tuning);
   });
   if (!plan) return std::unexpected(plan.error());
-  const SparseBuffers& matrix = buffers.matrix;
-  const std::array arguments{Argument{"row_offsets", matrix.row_offsets},
-                             Argument{"rows", matrix.rows},
-                             Argument{"slice_offsets", matrix.slice_offsets},
-                             Argument{"row_order", matrix.row_order},
-                             Argument{"columns", matrix.columns},
-                             Argument{"values", matrix.values},
-                             Argument{"rest_rows", matrix.rest_rows},
-                             Argument{"rest_offsets", matrix.rest_offsets},
-                             Argument{"rest_columns", matrix.rest_columns},
-                             Argument{"rest_values", matrix.rest_values},
-                             Argument{"b", buffers.b},
-                             Argument{"x", buffers.x},
-                             Argument{"residual", buffers.residual},
+  const auto arguments =
+      with_matrix(buffers.matrix,
+                  std::array{Argument{"b", buffers.b}, Argument{"x", buffers.x}, Argument{"residual", buffers.residual},
                              Argument{"direction", buffers.direction},
-                             Argument{"inverse_diagonal", buffers.inverse_diagonal},
-                             Argument{"state", buffers.state}};
+                             Argument{"inverse_diagonal", buffers.inverse_diagonal}, Argument{"state", buffers.state}});
   return context.record(target, **plan, arguments);
 }
 
 }  // namespace
 
 Status record_cg_start(Context& context, RecordTarget target, const CgShape& shape, const CgBuffers& buffers,
-                       std::optional<CgTuning> tuning) {
+                       std::optional<SolverTuning> tuning) {
   return record(context, target, {shape, tuning, std::nullopt}, buffers);
 }
 
 Status record_cg_steps(Context& context, RecordTarget target, const CgShape& shape, std::uint32_t iterations,
-                       const CgBuffers& buffers, std::optional<CgTuning> tuning) {
+                       const CgBuffers& buffers, std::optional<SolverTuning> tuning) {
   Key key{shape, tuning, iterations};
   // Steps are alike wherever the solve begins and ends: one plan for all corrections.
   key.shape.zero_guess = false;

@@ -67,15 +67,15 @@ struct System {
 
 class CgGpu : public GpuTest {
  protected:
-  [[nodiscard]] std::optional<CgTuning> tuning() const {
+  [[nodiscard]] std::optional<SolverTuning> tuning() const {
     if (is_tiny()) {
-      return CgTuning{.workgroup_size = 4,
-                      .items_per_thread = 3,
-                      .max_workgroups = 5,
-                      .product = SpmvTuning{.path = SpmvPath::rows, .workgroup_size = 8, .lanes_per_row = 2}};
+      return SolverTuning{.workgroup_size = 4,
+                          .items_per_thread = 3,
+                          .max_workgroups = 5,
+                          .product = SpmvTuning{.path = SpmvPath::rows, .workgroup_size = 8, .lanes_per_row = 2}};
     }
     // Kernels of 256 threads with barriers take software devices long; one profile has them.
-    CgTuning tuning = select_cg_tuning({}, context().traits());
+    SolverTuning tuning = select_solver_tuning(context().traits());
     if (GetParam() == Profile::minimum_limits) tuning.workgroup_size = 256;
     return tuning;
   }
@@ -364,7 +364,7 @@ TEST_P(CgGpu, GridsOfSeveralDimensions) {
   const auto b = random_numbers(100, test_seed());
   System system(context(), csr_of(a), b, std::vector<double>(100), std::vector<double>(100, 1.0));
   system.shape.zero_guess = true;
-  CgTuning narrow_tuning = *tuning();
+  SolverTuning narrow_tuning = *tuning();
   narrow_tuning.max_workgroups = 4;  // 2 x 2 workgroups
   narrow_tuning.product->workgroup_size = 64;
   run([&](WGPUCommandEncoder encoder) -> Status {

@@ -11,6 +11,7 @@
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
 #include "plan/plan_builder.h"
+#include "plan/repeated_product.h"
 #include "plan/subgroup_plan.h"
 #include "plan/vector_pass.h"
 #include "upsweep/conjugate_gradient.h"
@@ -45,25 +46,18 @@ Status check(const CgShape& shape, const DeviceTraits& traits) {
   return {};
 }
 
-VectorPass pass_of(const CgTuning& tuning) {
-  return {.workgroup_size = tuning.workgroup_size,
-          .items_per_thread = tuning.items_per_thread,
-          .max_workgroups = tuning.max_workgroups,
-          .use_subgroups = tuning.use_subgroups};
-}
-
-Status check(const CgTuning& tuning) {
-  if (pass_of(tuning).is_sound()) return {};
+Status check(const SolverTuning& tuning) {
+  if (VectorPass::of(tuning).is_sound()) return {};
   return refuse(std::format("Tuning of conjugate gradients out of range: {}.", to_string(tuning)));
 }
 
 class CgPlanner {
  public:
-  CgPlanner(std::string name, const CgShape& shape, const CgTuning& tuning, const DeviceTraits& traits)
+  CgPlanner(std::string name, const CgShape& shape, const SolverTuning& tuning, const DeviceTraits& traits)
       : shape_(shape),
         tuning_(tuning),
         traits_(traits),
-        pass_(pass_of(tuning).fitted(traits)),
+        pass_(VectorPass::of(tuning).fitted(traits)),
         rows_(shape.matrix.row_count),
         groups_(pass_.group_count(rows_)),
         plan_(std::move(name), traits) {}
@@ -78,14 +72,14 @@ class CgPlanner {
       add_vectors();
       if (!shape_.zero_guess) {
         q_ = plan_.scratch("product", rows_ * 4);
-        add_product(x_, true);
+        add_product(x_);
       }
       dispatch_over_vectors(start_kernel(), 0, "the first residual", (shape_.zero_guess ? 1u : 2u) + jacobi_vectors(),
                             2u + (shape_.zero_guess ? 1u : 0u));
     }
     dispatch(begin_kernel(), groups_, 1, "how the solve stands at the start", groups_ * std::uint64_t{16},
              cg_state_bytes);
-    plan_.least_bytes((shape_.zero_guess ? 0 : product_least_bytes_) + rows_ * 4 * 3);
+    plan_.least_bytes(product_least_bytes() + rows_ * 4 * 3);
     return std::move(plan_).finish();
   }
 
@@ -102,13 +96,13 @@ class CgPlanner {
     const Kernels residual = residual_kernel();
     const Kernels direction = direction_kernel();
     for (std::uint32_t i = 0; i < iterations; ++i) {
-      add_product(direction_, i == 0);
+      add_product(direction_);
       dispatch_over_vectors(curvature, 0, "p'Ap", 2, 0);
       dispatch_over_vectors(residual, groups_, "r -= alpha q", 2 + jacobi_vectors(), 1);
       dispatch_over_vectors(direction, groups_, "x += alpha p, p = z + beta p", 3 + jacobi_vectors(), 2);
     }
     // Each of x, r and p is read and written once.
-    plan_.least_bytes(iterations * (product_least_bytes_ + rows_ * 4 * 4));
+    plan_.least_bytes(iterations * (product_least_bytes() + rows_ * 4 * 4));
     return std::move(plan_).finish();
   }
 
@@ -131,23 +125,11 @@ class CgPlanner {
   }
 
   // q = A v. The arguments of the matrix become arguments of the whole when they are first met.
-  void add_product(SlotId v, bool is_first) {
-    if (is_first) {
-      product_ = plan_spmv({.matrix = shape_.matrix}, traits_, tuning_.product);
-      if (product_) {
-        product_least_bytes_ = product_->least_bytes;
-        for (const ArgumentSlot& argument : product_->arguments) {
-          if (argument.name == "y" || argument.name == "x") continue;
-          matrix_.push_back({argument.name, plan_.argument(argument.name, argument.size_bytes, argument.stride_bytes)});
-        }
-      }
-    }
-    std::vector<PlanBuilder::Outer> outer = matrix_;
-    outer.push_back({"x", v});
-    outer.push_back({"y", q_});
-    plan_.append(product_, outer);
-    if (product_) product_->notes.clear();  // said once
+  void add_product(SlotId v) {
+    if (!product_) product_.emplace(plan_, SpmvShape{.matrix = shape_.matrix}, traits_, tuning_.product);
+    product_->append(plan_, v, q_);
   }
+  [[nodiscard]] std::uint64_t product_least_bytes() const { return product_ ? product_->least_bytes() : 0; }
 
   [[nodiscard]] KernelBuilder begin(std::string name, std::uint32_t components) const {
     KernelBuilder builder = start_vector_pass(std::move(name), components, pass_, traits_);
@@ -289,15 +271,13 @@ class CgPlanner {
   }
 
   CgShape shape_;
-  CgTuning tuning_;
+  SolverTuning tuning_;
   DeviceTraits traits_;
   VectorPass pass_;
   std::uint64_t rows_;
   std::uint32_t groups_;
   PlanBuilder plan_;
-  Result<Plan> product_;
-  std::vector<PlanBuilder::Outer> matrix_;
-  std::uint64_t product_least_bytes_ = 0;
+  std::optional<RepeatedProduct> product_;
   SlotId state_;
   SlotId b_;
   SlotId x_;
@@ -333,17 +313,17 @@ Kernels diagonal_kernel(SparseValues values, std::uint32_t threads) {
 
 }  // namespace
 
-Result<Plan> plan_cg_start(const CgShape& shape, const DeviceTraits& traits, std::optional<CgTuning> tuning) {
+Result<Plan> plan_cg_start(const CgShape& shape, const DeviceTraits& traits, std::optional<SolverTuning> tuning) {
   if (const Status ok = check(shape, traits); !ok) return std::unexpected(ok.error());
-  const CgTuning chosen = tuning.value_or(select_cg_tuning(shape, traits));
+  const SolverTuning chosen = tuning.value_or(select_solver_tuning(traits));
   if (const Status ok = check(chosen); !ok) return std::unexpected(ok.error());
   return CgPlanner("conjugate_gradient_start", shape, chosen, traits).start();
 }
 
 Result<Plan> plan_cg_steps(const CgShape& shape, std::uint32_t iterations, const DeviceTraits& traits,
-                           std::optional<CgTuning> tuning) {
+                           std::optional<SolverTuning> tuning) {
   if (const Status ok = check(shape, traits); !ok) return std::unexpected(ok.error());
-  const CgTuning chosen = tuning.value_or(select_cg_tuning(shape, traits));
+  const SolverTuning chosen = tuning.value_or(select_solver_tuning(traits));
   if (const Status ok = check(chosen); !ok) return std::unexpected(ok.error());
   if (iterations > cg_most_iterations) {
     const Status refused =

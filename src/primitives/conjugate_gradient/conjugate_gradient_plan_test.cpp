@@ -120,8 +120,8 @@ TEST(CgPlan, RefusesWhatItCannotDo) {
   EXPECT_THAT(refusal(plan_cg_start(negative, gpu_traits())), HasSubstr("tolerance of -1"));
   negative.tolerance = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(refusal(plan_cg_start(negative, gpu_traits())), HasSubstr("tolerance of nan"));
-  for (const CgTuning& tuning : {CgTuning{.workgroup_size = 48}, CgTuning{.items_per_thread = 0},
-                                 CgTuning{.items_per_thread = 17}, CgTuning{.max_workgroups = 5000}}) {
+  for (const SolverTuning& tuning : {SolverTuning{.workgroup_size = 48}, SolverTuning{.items_per_thread = 0},
+                                     SolverTuning{.items_per_thread = 17}, SolverTuning{.max_workgroups = 5000}}) {
     EXPECT_THAT(refusal(plan_cg_start(shape, gpu_traits(), tuning)), HasSubstr("out of range"));
     EXPECT_THAT(refusal(plan_cg_steps(shape, 1, gpu_traits(), tuning)), HasSubstr("out of range"));
   }

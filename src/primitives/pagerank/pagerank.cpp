@@ -9,6 +9,7 @@
 
 #include "exec/context_impl.h"
 #include "exec/host_buffers.h"
+#include "exec/matrix_arguments.h"
 #include "plan/hash.h"
 
 namespace upsweep {
@@ -16,7 +17,7 @@ namespace {
 
 struct Key {
   PagerankShape shape;
-  std::optional<PagerankTuning> tuning;
+  std::optional<SolverTuning> tuning;
   std::optional<std::uint32_t> iterations;  // of steps; none: the start
   bool operator==(const Key&) const = default;
 };
@@ -34,34 +35,22 @@ Status record(Context& context, RecordTarget target, const Key& key, const Pager
                           : plan_pagerank_start(key.shape, context.traits(), key.tuning);
   });
   if (!plan) return std::unexpected(plan.error());
-  const SparseBuffers& matrix = buffers.incoming;
-  const std::array arguments{Argument{"row_offsets", matrix.row_offsets},
-                             Argument{"rows", matrix.rows},
-                             Argument{"slice_offsets", matrix.slice_offsets},
-                             Argument{"row_order", matrix.row_order},
-                             Argument{"columns", matrix.columns},
-                             Argument{"values", matrix.values},
-                             Argument{"rest_rows", matrix.rest_rows},
-                             Argument{"rest_offsets", matrix.rest_offsets},
-                             Argument{"rest_columns", matrix.rest_columns},
-                             Argument{"rest_values", matrix.rest_values},
-                             Argument{"inverse_out", buffers.inverse_out},
-                             Argument{"ranks", buffers.ranks},
-                             Argument{"scaled_ranks", buffers.scaled_ranks},
-                             Argument{"state", buffers.state}};
+  const auto arguments = with_matrix(
+      buffers.incoming, std::array{Argument{"inverse_out", buffers.inverse_out}, Argument{"ranks", buffers.ranks},
+                                   Argument{"scaled_ranks", buffers.scaled_ranks}, Argument{"state", buffers.state}});
   return context.record(target, **plan, arguments);
 }
 
 }  // namespace
 
 Status record_pagerank_start(Context& context, RecordTarget target, const PagerankShape& shape,
-                             const PagerankBuffers& buffers, std::optional<PagerankTuning> tuning) {
+                             const PagerankBuffers& buffers, std::optional<SolverTuning> tuning) {
   return record(context, target, {shape, tuning, std::nullopt}, buffers);
 }
 
 Status record_pagerank_steps(Context& context, RecordTarget target, const PagerankShape& shape,
                              std::uint32_t iterations, const PagerankBuffers& buffers,
-                             std::optional<PagerankTuning> tuning) {
+                             std::optional<SolverTuning> tuning) {
   return record(context, target, {shape, tuning, iterations}, buffers);
 }
 

@@ -79,15 +79,15 @@ struct Graph {
 
 class PagerankGpu : public GpuTest {
  protected:
-  [[nodiscard]] std::optional<PagerankTuning> tuning() const {
+  [[nodiscard]] std::optional<SolverTuning> tuning() const {
     if (is_tiny()) {
-      return PagerankTuning{.workgroup_size = 4,
-                            .items_per_thread = 3,
-                            .max_workgroups = 5,
-                            .product = SpmvTuning{.path = SpmvPath::rows, .workgroup_size = 8, .lanes_per_row = 2}};
+      return SolverTuning{.workgroup_size = 4,
+                          .items_per_thread = 3,
+                          .max_workgroups = 5,
+                          .product = SpmvTuning{.path = SpmvPath::rows, .workgroup_size = 8, .lanes_per_row = 2}};
     }
     // Kernels of 256 threads with barriers take software devices long; one profile has them.
-    PagerankTuning tuning = select_pagerank_tuning({}, context().traits());
+    SolverTuning tuning = select_solver_tuning(context().traits());
     if (GetParam() == Profile::minimum_limits) tuning.workgroup_size = 256;
     return tuning;
   }
@@ -256,7 +256,7 @@ TEST_P(PagerankGpu, GridsOfSeveralDimensions) {
   context().override_traits(narrow);
   const EntryList edges = random_graph(100, test_seed(), false);
   Graph graph(context(), edges, false);
-  PagerankTuning narrow_tuning = *tuning();
+  SolverTuning narrow_tuning = *tuning();
   narrow_tuning.product->workgroup_size = 64;
   run([&](WGPUCommandEncoder encoder) -> Status {
     const Status ok = record_pagerank_start(context(), encoder, graph.shape, graph.buffers, narrow_tuning);

@@ -9,6 +9,7 @@
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
 #include "plan/plan_builder.h"
+#include "plan/repeated_product.h"
 #include "plan/vector_pass.h"
 #include "upsweep/pagerank.h"
 
@@ -19,14 +20,7 @@ using Kernels = Result<std::shared_ptr<const Kernel>>;
 
 constexpr std::uint64_t most_nodes = std::uint64_t{1} << 31;
 
-VectorPass pass_of(const PagerankTuning& tuning) {
-  return {.workgroup_size = tuning.workgroup_size,
-          .items_per_thread = tuning.items_per_thread,
-          .max_workgroups = tuning.max_workgroups,
-          .use_subgroups = tuning.use_subgroups};
-}
-
-Status check(const PagerankShape& shape, const PagerankTuning& tuning, std::uint32_t iterations,
+Status check(const PagerankShape& shape, const SolverTuning& tuning, std::uint32_t iterations,
              const DeviceTraits& traits) {
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
   const SparseShape& matrix = shape.incoming;
@@ -39,7 +33,7 @@ Status check(const PagerankShape& shape, const PagerankTuning& tuning, std::uint
     return refuse(std::format("A damping of {} is not from 0 to 1.", shape.damping));
   }
   if (!(shape.tolerance >= 0)) return refuse(std::format("A tolerance of {} is not 0 or more.", shape.tolerance));
-  if (!pass_of(tuning).is_sound()) {
+  if (!VectorPass::of(tuning).is_sound()) {
     return refuse(std::format("Tuning of PageRank out of range: {}.", to_string(tuning)));
   }
   if (iterations > pagerank_most_iterations) {
@@ -62,12 +56,11 @@ Status check(const PagerankShape& shape, const PagerankTuning& tuning, std::uint
 
 class PagerankPlanner {
  public:
-  PagerankPlanner(std::string name, const PagerankShape& shape, const PagerankTuning& tuning,
-                  const DeviceTraits& traits)
+  PagerankPlanner(std::string name, const PagerankShape& shape, const SolverTuning& tuning, const DeviceTraits& traits)
       : shape_(shape),
         tuning_(tuning),
         traits_(traits),
-        pass_(pass_of(tuning).fitted(traits)),
+        pass_(VectorPass::of(tuning).fitted(traits)),
         nodes_(shape.incoming.row_count),
         groups_(pass_.group_count(nodes_)),
         plan_(std::move(name), traits) {}
@@ -95,20 +88,10 @@ class PagerankPlanner {
     // A pass reads those of the one before and writes its own.
     const std::array sums{plan_.scratch("even_sums", groups_ * std::uint64_t{16}),
                           plan_.scratch("odd_sums", groups_ * std::uint64_t{16})};
-    Result<Plan> product = plan_spmv({.matrix = shape_.incoming}, traits_, tuning_.product);
-    std::vector<PlanBuilder::Outer> outer{{"x", scaled_}, {"y", product_}};
-    std::uint64_t least_bytes = nodes_ * 4 * 5;
-    if (product) {
-      least_bytes += product->least_bytes;
-      for (const ArgumentSlot& argument : product->arguments) {
-        if (argument.name == "y" || argument.name == "x") continue;
-        outer.push_back({argument.name, plan_.argument(argument.name, argument.size_bytes, argument.stride_bytes)});
-      }
-    }
+    RepeatedProduct product(plan_, {.matrix = shape_.incoming}, traits_, tuning_.product);
     const Kernels step = step_kernel();
     for (std::uint32_t i = 0; i < iterations; ++i) {
-      plan_.append(product, outer);
-      if (product) product->notes.clear();  // said once
+      product.append(plan_, scaled_, product_);
       dispatch(step,
                {.in = sums[1 - i % 2],
                 .out = sums[i % 2],
@@ -119,7 +102,7 @@ class PagerankPlanner {
                "new ranks");
     }
     dispatch(end_kernel(), {.in = sums[1 - iterations % 2], .partials = groups_}, "the state");
-    plan_.least_bytes(iterations * least_bytes);
+    plan_.least_bytes(iterations * (product.least_bytes() + nodes_ * 4 * 5));
     return std::move(plan_).finish();
   }
 
@@ -228,7 +211,7 @@ class PagerankPlanner {
   }
 
   PagerankShape shape_;
-  PagerankTuning tuning_;
+  SolverTuning tuning_;
   DeviceTraits traits_;
   VectorPass pass_;
   std::uint64_t nodes_;
@@ -244,15 +227,15 @@ class PagerankPlanner {
 }  // namespace
 
 Result<Plan> plan_pagerank_start(const PagerankShape& shape, const DeviceTraits& traits,
-                                 std::optional<PagerankTuning> tuning) {
-  const PagerankTuning chosen = tuning.value_or(select_pagerank_tuning(shape, traits));
+                                 std::optional<SolverTuning> tuning) {
+  const SolverTuning chosen = tuning.value_or(select_solver_tuning(traits));
   if (const Status ok = check(shape, chosen, 0, traits); !ok) return std::unexpected(ok.error());
   return PagerankPlanner("pagerank_start", shape, chosen, traits).start();
 }
 
 Result<Plan> plan_pagerank_steps(const PagerankShape& shape, std::uint32_t iterations, const DeviceTraits& traits,
-                                 std::optional<PagerankTuning> tuning) {
-  const PagerankTuning chosen = tuning.value_or(select_pagerank_tuning(shape, traits));
+                                 std::optional<SolverTuning> tuning) {
+  const SolverTuning chosen = tuning.value_or(select_solver_tuning(traits));
   if (const Status ok = check(shape, chosen, iterations, traits); !ok) return std::unexpected(ok.error());
   return PagerankPlanner("pagerank_steps", shape, chosen, traits).steps(iterations);
 }

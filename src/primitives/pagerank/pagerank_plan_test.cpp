@@ -120,7 +120,7 @@ TEST(PagerankPlan, RefusesWhatItCannotDo) {
   other = shape;
   other.tolerance = -1;
   EXPECT_THAT(refusal(plan_pagerank_steps(other, 1, gpu_traits())), HasSubstr("tolerance of -1"));
-  EXPECT_THAT(refusal(plan_pagerank_start(shape, gpu_traits(), PagerankTuning{.workgroup_size = 48})),
+  EXPECT_THAT(refusal(plan_pagerank_start(shape, gpu_traits(), SolverTuning{.workgroup_size = 48})),
               HasSubstr("out of range"));
   EXPECT_THAT(refusal(plan_pagerank_start(shape_of((32u << 20) + 1, 10), least_traits()), ErrorKind::unsupported),
               HasSubstr("134217728 bytes"));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "exec/context_impl.h"
+#include "exec/matrix_arguments.h"
 #include "plan/hash.h"
 
 namespace upsweep {
@@ -35,21 +36,9 @@ Status record_spmv(Context& context, RecordTarget target, const SpmvShape& shape
   const auto plan =
       cached_plan(context.impl(), hash_of(key), key, [&] { return plan_spmv(shape, context.traits(), tuning); });
   if (!plan) return std::unexpected(plan.error());
-  const SparseBuffers& matrix = buffers.matrix;
-  const std::array arguments{Argument{"row_offsets", matrix.row_offsets},
-                             Argument{"rows", matrix.rows},
-                             Argument{"slice_offsets", matrix.slice_offsets},
-                             Argument{"row_order", matrix.row_order},
-                             Argument{"columns", matrix.columns},
-                             Argument{"values", matrix.values},
-                             Argument{"rest_rows", matrix.rest_rows},
-                             Argument{"rest_offsets", matrix.rest_offsets},
-                             Argument{"rest_columns", matrix.rest_columns},
-                             Argument{"rest_values", matrix.rest_values},
-                             Argument{"x", buffers.x},
-                             Argument{"y", buffers.y},
-                             Argument{"scalars", buffers.scalars},
-                             Argument{"tiles", buffers.tiles}};
+  const auto arguments =
+      with_matrix(buffers.matrix, std::array{Argument{"x", buffers.x}, Argument{"y", buffers.y},
+                                             Argument{"scalars", buffers.scalars}, Argument{"tiles", buffers.tiles}});
   return context.record(target, **plan, arguments);
 }
 

@@ -9,6 +9,7 @@
 #include "plan/kernel_builder.h"
 #include "plan/plan_builder.h"
 #include "plan/row_offsets.h"
+#include "plan/sparse_parts.h"
 #include "plan/subgroup_plan.h"
 #include "upsweep/spmv.h"
 
@@ -103,10 +104,6 @@ struct Layout {
   SpmvShape shape;
   SpmvTuning tuning;
   DeviceTraits traits;
-
-  [[nodiscard]] bool has_padding(SparseFormat format) const {
-    return format != SparseFormat::csr && format != SparseFormat::coo;
-  }
 };
 
 // load_column(at), load_value(at), load_x(column, vector).
@@ -302,17 +299,10 @@ class SpmvPlanner {
     return (format == SparseFormat::csr || format == SparseFormat::coo) && layout_.tuning.path == SpmvPath::merge;
   }
 
-  [[nodiscard]] std::uint64_t value_bytes() const {
-    switch (layout_.shape.matrix.values) {
-      case SparseValues::f32: return 4;
-      case SparseValues::f16: return 2;
-      case SparseValues::ones: break;
-    }
-    return 0;
-  }
+  [[nodiscard]] std::uint64_t value_bytes() const { return bytes_of(layout_.shape.matrix.values); }
 
   SlotId values_argument(std::string name, std::uint64_t items) {
-    return plan_.argument(std::move(name), (items * value_bytes() + 3) / 4 * 4, 4);
+    return plan_.argument(std::move(name), value_array_bytes(layout_.shape.matrix.values, items), 4);
   }
 
   void add_entries() {
@@ -371,8 +361,7 @@ class SpmvPlanner {
     PlanBuilder::Step step;
     const auto bind = [&](std::string_view variable, SlotId slot, std::string_view first_field) {
       if (kernel.find_binding(variable) == nullptr) return;
-      step.bindings.push_back(
-          {variable, slot, 0, 0, slot.kind == SlotKind::argument ? first_field : std::string_view()});
+      step.bindings.push_back(bind_items(variable, slot, first_field));
     };
     bind("row_offsets", offsets_, "offsets_first");
     bind("columns", columns_, "columns_first");
@@ -407,8 +396,6 @@ class SpmvPlanner {
     fill(made);
     plan_.dispatch(kernel, std::move(made));
   }
-
-  [[nodiscard]] std::uint64_t entry_bytes() const { return 4 + value_bytes(); }
 
   // A kernel that stores alpha 0 + beta y.
   void add_no_entries() {
@@ -560,11 +547,10 @@ class SpmvPlanner {
   void add_merge(const Piece& piece, std::uint32_t vector) {
     const SpmvTuning& tuning = layout_.tuning;
     const std::uint64_t tiles = tile_count(piece);
-    if (layout_.shape.has_tiles) {
-      // One array for the passes of every vector.
-      if (vector == 0) tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
-    } else {
-      // The rest of a hybrid has tiles of its own.
+    // The products of all vectors share their tiles; the rest of a hybrid has its own.
+    if (vector == 0 && layout_.shape.has_tiles) {
+      tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
+    } else if (vector == 0) {
       tile_words_ = plan_.scratch(piece.is_rest ? "rest_tiles" : "tiles", (2 * tiles + 1) * 4);
       add_splits(piece, tiles);
     }

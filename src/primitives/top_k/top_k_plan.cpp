@@ -356,10 +356,6 @@ class TopKPlanner {
     if (layout_.k_on_device) step.bindings.push_back({"wanted_counts", k_, 0, 0, "wanted_first"});
   }
 
-  static Binding bind(std::string_view variable, SlotId slot, std::string_view first_field) {
-    return {variable, slot, 0, 0, slot.kind == SlotKind::argument ? first_field : std::string_view()};
-  }
-
   // f16 keys become ordered bits, a word each.
   void widen(ScratchGroup group) {
     source_ = keys_;
@@ -463,7 +459,7 @@ class TopKPlanner {
     step.params = {
         {"item_count", static_cast<std::uint32_t>(count_)},      {"shift", shift},  {"digit_mask", (1u << bits) - 1},
         {"workgroup_count", static_cast<std::uint32_t>(groups)}, {"keys_first", 0}, {"count_first", 0}};
-    step.bindings = {bind("keys_in", source_, "keys_first"), {"counts", counts}};
+    step.bindings = {bind_items("keys_in", source_, "keys_first"), {"counts", counts}};
     if (!is_first) {
       step.bindings.push_back({"search", search_});
       if (layout_.has_candidates) step.bindings.push_back({"candidates", candidates_});
