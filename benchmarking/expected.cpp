@@ -143,9 +143,6 @@ Verdict both(const Verdict& a, const Verdict& b) {
   return {a.correct && b.correct, std::max(a.relative_error, b.relative_error)};
 }
 
-namespace {
-
-// `source` goes on where the words end.
 Verdict check_next(std::span<const std::uint32_t> words, WordSource& source, bool is_float) {
   std::vector<std::uint32_t> expected(std::min<std::size_t>(words.size(), chunk_words));
   Verdict verdict{.correct = true};
@@ -168,8 +165,6 @@ Verdict check_next(std::span<const std::uint32_t> words, WordSource& source, boo
   }
   return verdict;
 }
-
-}  // namespace
 
 Verdict check_words(std::span<const std::uint32_t> words, WordSource source, bool is_float) {
   return check_next(words, source, is_float);

@@ -27,6 +27,8 @@ struct ExpectedWords {
 
 // Compares all words. Words that are integers must be equal; sums of f32 are compared with sums in double.
 Verdict check_words(std::span<const std::uint32_t> words, WordSource source, bool is_float);
+// The same piece by piece: `source` goes on where the words end.
+Verdict check_next(std::span<const std::uint32_t> words, WordSource& source, bool is_float);
 // The same with what the device has; waits.
 Result<Verdict> check_words(Context& context, const ExpectedWords& expected);
 Verdict both(const Verdict& a, const Verdict& b);

@@ -138,6 +138,17 @@ export class Executor {
     ++this.#generation;
   }
 
+  /** Frees working memory until plans need it again. What was submitted must be done. */
+  releaseScratch(): void {
+    this.releaseBindings();
+    for (const buffer of [...this.#scratch.values(), ...this.#states.values()]) {
+      this.#owned.delete(buffer);
+      buffer.destroy();
+    }
+    this.#scratch.clear();
+    this.#states.clear();
+  }
+
   dispose(): void {
     this.releaseBindings();
     this.#constants.clear();

@@ -2,11 +2,12 @@
 import { messageOf, UpsweepError } from "./errors.js";
 import { Executor, type ExecutorStatistics, type RecordTarget, USAGE } from "./executor.js";
 import type { Kernel, Plan } from "./plan.js";
-import { loadPlanner, type PlanAnswer, type Planner, type WasmSource } from "./planner.js";
+import { loadPlanner, type PlanAnswer, type Planner } from "./planner.js";
 import * as runs from "./runs.js";
 import { lockStepTest, NO_REPORT, type ProbeReport, probe, selfTest } from "./self_test.js";
 import { type DeviceTraits, readTraits } from "./traits.js";
 import type { Arguments } from "./views.js";
+import type { WasmSource } from "./wasm.js";
 
 export interface UpsweepOptions {
   /** Where upsweep.wasm is, if not beside this file. Only the first call in a realm looks at it. */
