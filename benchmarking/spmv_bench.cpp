@@ -16,6 +16,7 @@
 #include "benchmarking/sparse_matrices.h"
 #include "benchmarking/tuning.h"
 #include "exec/host_buffers.h"
+#include "upsweep/sparse_matrix.h"
 
 namespace upsweep::bench {
 namespace {
@@ -109,14 +110,17 @@ class SpmvBench : public LibraryBench {
     return expected;
   }
 
-  Result<Work> make(Session& session, std::uint64_t /*item_count*/) override {
-    const SpmvShape shape{.matrix = on_device_.shape};
+  Result<Work> make(Session& session, std::uint64_t /*item_count*/) override { return make_tuned(session, on_device_); }
+
+  // With the changes of the tuning that the user asked for.
+  Result<Work> make_tuned(Session& session, const DeviceMatrix& matrix) const {
+    const SpmvShape shape{.matrix = matrix.shape};
     std::optional<SpmvTuning> tuning;
     if (!tuning_.empty()) {
       tuning = select_spmv_tuning(shape, session.context().traits());
       if (const Status ok = change_tuning(*tuning, tuning_); !ok) return std::unexpected(ok.error());
     }
-    return make(session, on_device_, tuning);
+    return make(session, matrix, tuning);
   }
 
   Result<Work> make(Session& session, const DeviceMatrix& matrix, const std::optional<SpmvTuning>& tuning) const {
@@ -177,10 +181,14 @@ class SpmvLadder : public Ladder {
   explicit SpmvLadder(std::unique_ptr<SpmvBench> bench)
       : Ladder(std::move(bench)), bench_(&static_cast<SpmvBench&>(library())) {}
 
-  [[nodiscard]] std::string_view cpu_title() const override { return "CPU, one thread"; }
+  [[nodiscard]] std::string_view cpu_title() const override { return cpu_spmv_title(); }
 
   void measure_cpu(Measurement& row) const override {
     const CsrMatrix& matrix = bench_->source().matrix();
+    if (matrix.columns.size() > cpu_spmv_most_entries) {
+      row.not_timed = "more entries than the CPU's step takes";
+      return;
+    }
     std::vector<float> y(matrix.row_count);
     row.call =
         time_on_host([&] { cpu_spmv(matrix.row_offsets, matrix.columns, matrix.values, bench_->source().x(), y); });
@@ -216,9 +224,12 @@ class SpmvLadder : public Ladder {
                    .title = blocks.block_size == 3 ? "Block-ELL, 3 x 3" : "Block-ELL, 2 x 2",
                    .refusal = refuse_format(matrix, blocks),
                    .make = [this, &session, blocks](std::uint64_t) { return make_stored(session, "bell", blocks); }});
-    all.push_back({.name = library_step, .title = library_title, .make = [this, &session](std::uint64_t item_count) {
-                     return bench_->make(session, item_count);
-                   }});
+    const auto chosen = choose(session);
+    library_title_ = std::format("{}{}", library_title, chosen ? ": " + to_string((*chosen)->shape().format) : "");
+    all.push_back({.name = library_step,
+                   .title = library_title_,
+                   .refusal = chosen ? "" : chosen.error().message,
+                   .make = [this, &session, chosen](std::uint64_t) { return make_chosen(session, *chosen); }});
     return all;
   }
 
@@ -235,6 +246,27 @@ class SpmvLadder : public Ladder {
         upload_matrix(session, store_matrix(bench_->source().matrix(), choice), std::format("spmv {}", label));
     if (!matrix) return std::unexpected(matrix.error());
     return bench_->make(session, *matrix, std::nullopt);
+  }
+
+  // The format that the library takes after it has looked at the rows.
+  [[nodiscard]] Result<std::shared_ptr<const SparseMatrix>> choose(Session& session) const {
+    const CsrMatrix& matrix = bench_->source().matrix();
+    const std::vector<double> values(matrix.values.begin(), matrix.values.end());
+    auto made = SparseMatrix::create(session.context(), host::CsrArrays{.row_count = matrix.row_count,
+                                                                        .column_count = matrix.column_count,
+                                                                        .row_offsets = matrix.row_offsets,
+                                                                        .columns = matrix.columns,
+                                                                        .values = values});
+    if (!made) return std::unexpected(made.error());
+    return std::make_shared<const SparseMatrix>(std::move(*made));
+  }
+
+  [[nodiscard]] Result<Work> make_chosen(Session& session, const std::shared_ptr<const SparseMatrix>& chosen) const {
+    auto work = bench_->make_tuned(session, {chosen->shape(), chosen->buffers()});
+    // The buffers are the matrix's.
+    if (work)
+      work->record = [record = std::move(work->record), chosen](WGPUComputePassEncoder pass) { return record(pass); };
+    return work;
   }
 
   [[nodiscard]] Result<Work> make_row_major(Session& session) const {
@@ -261,6 +293,7 @@ class SpmvLadder : public Ladder {
   }
 
   SpmvBench* bench_;
+  mutable std::string library_title_;  // of the matrix whose steps were asked for last
 };
 
 std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }

@@ -3,8 +3,10 @@
 // added in double: a running sum in f32 stops growing at 2^24.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace upsweep::bench {
 
@@ -18,8 +20,10 @@ void cpu_exclusive_sum(std::span<const float> items, std::span<float> sums);
 // Adds to the counts of even bins of [0, 1); samples outside are left out.
 void cpu_histogram(std::span<const float> items, std::span<std::uint32_t> counts);
 
-// A product with a matrix of compressed rows; two sums a row, as Eigen's, so that additions need not wait for each
-// other.
+// A product with a matrix of compressed rows: Eigen's where it was there at build time, else a loop with two sums a
+// row, as Eigen has, so that additions need not wait for each other. The title says which.
+std::string_view cpu_spmv_title();
+inline constexpr std::size_t cpu_spmv_most_entries = 0x7fffffff;
 void cpu_spmv(std::span<const std::uint32_t> row_offsets, std::span<const std::uint32_t> columns,
               std::span<const float> values, std::span<const float> x, std::span<float> y);
 
