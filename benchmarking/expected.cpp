@@ -13,7 +13,7 @@ namespace {
 // the worst case.
 constexpr double f32_tolerance = 1e-4;
 
-constexpr std::uint64_t chunk_words = 1ull << 23;
+constexpr std::size_t chunk_words = std::size_t{1} << 23;
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -144,7 +144,7 @@ Verdict both(const Verdict& a, const Verdict& b) {
 }
 
 Verdict check_next(std::span<const std::uint32_t> words, WordSource& source, bool is_float) {
-  std::vector<std::uint32_t> expected(std::min<std::size_t>(words.size(), chunk_words));
+  std::vector<std::uint32_t> expected(std::min(words.size(), chunk_words));
   Verdict verdict{.correct = true};
   for (std::size_t first = 0; first < words.size(); first += expected.size()) {
     const auto got = words.subspan(first, std::min(expected.size(), words.size() - first));
@@ -168,20 +168,6 @@ Verdict check_next(std::span<const std::uint32_t> words, WordSource& source, boo
 
 Verdict check_words(std::span<const std::uint32_t> words, WordSource source, bool is_float) {
   return check_next(words, source, is_float);
-}
-
-Result<Verdict> check_words(Context& context, const ExpectedWords& expected) {
-  WordSource source = expected.source;
-  Verdict verdict{.correct = true};
-  for (std::uint64_t first = 0; first < expected.word_count; first += chunk_words) {
-    const std::uint64_t count = std::min(chunk_words, expected.word_count - first);
-    const auto bytes = context.read({expected.view.buffer, expected.view.offset_bytes + first * 4}, count * 4);
-    if (!bytes) return std::unexpected(bytes.error());
-    std::vector<std::uint32_t> words(count);
-    std::memcpy(words.data(), bytes->data(), bytes->size());
-    verdict = both(verdict, check_next(words, source, expected.is_float));
-  }
-  return verdict;
 }
 
 WordSource expected_sums(ScanKind kind, Scalar scalar) {

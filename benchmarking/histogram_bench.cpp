@@ -121,18 +121,12 @@ class HistogramBench : public LibraryBench {
   }
 
   [[nodiscard]] std::vector<std::uint32_t> count_on_host(std::uint64_t item_count) const {
+    if (!is_bytes()) return count_samples(operation_.samples, operation_.bin_count, item_count);
     std::vector<std::uint32_t> counts(operation_.bin_count);
-    if (is_bytes()) {
-      // Bins are as wide as a power of two, or narrower than 1.
-      for (std::uint64_t i = 0; i < item_count; ++i) {
-        const std::uint32_t byte = input_hash(static_cast<std::uint32_t>(i / 4)) >> (8 * (i % 4)) & 0xff;
-        ++counts[static_cast<std::size_t>(std::uint64_t{byte} * operation_.bin_count / 256)];
-      }
-      return counts;
-    }
+    // Bins are as wide as a power of two, or narrower than 1.
     for (std::uint64_t i = 0; i < item_count; ++i) {
-      const std::uint64_t units = sample_units(operation_.samples, static_cast<std::uint32_t>(i), item_count);
-      ++counts[static_cast<std::size_t>(units * operation_.bin_count >> 24)];
+      const std::uint32_t byte = input_hash(static_cast<std::uint32_t>(i / 4)) >> (8 * (i % 4)) & 0xff;
+      ++counts[static_cast<std::size_t>(std::uint64_t{byte} * operation_.bin_count / 256)];
     }
     return counts;
   }

@@ -8,12 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "benchmarking/ladder/steps.h"
 #include "benchmarking/session.h"
 
 namespace upsweep::bench {
-
-constexpr std::string_view library_step = "library";
-constexpr std::string_view library_title = "the library's choice";
 
 // One primitive with one operation on one type. A new primitive derives from it and has a line in bench.cpp.
 class LibraryBench {

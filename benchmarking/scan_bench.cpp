@@ -138,8 +138,7 @@ class ScanLadder : public Ladder {
                        return bench_->make_on_path(session, item_count, path);
                      }});
     };
-    library("library_two_pass", "the library, two passes", ScanPath::two_pass);
-    library("library_single_pass", "the library, one pass", ScanPath::single_pass);
+    for (const LibraryScan& scan : library_scans) library(scan.name, scan.title, scan.path);
     library(library_step, library_title, std::nullopt);
     return all;
   }

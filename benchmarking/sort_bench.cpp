@@ -8,6 +8,7 @@
 
 #include "benchmarking/bench_families.h"
 #include "benchmarking/ladder/cpu_steps.h"
+#include "benchmarking/ladder/sort_ladder.h"
 #include "benchmarking/sorted_bench.h"
 #include "benchmarking/tuning.h"
 
@@ -92,7 +93,6 @@ class SortBench : public SortedBench {
   BufferView offsets_;
 };
 
-// The library's own kernels, with what makes them fast switched on one after the other.
 class SortLadder : public Ladder {
  public:
   explicit SortLadder(std::unique_ptr<SortBench> bench)
@@ -113,33 +113,14 @@ class SortLadder : public Ladder {
   }
 
   [[nodiscard]] std::vector<LadderStep> steps(Session& session) const override {
-    struct Step {
-      std::string_view name;
-      std::string_view title;
-      std::uint32_t digit_bits;
-      bool use_subgroups;
-      SortPath path;
-    };
-    constexpr std::array listed{
-        Step{"digits_of_4_bits", "4-bit digits, ranks in workgroup memory", 4, false, SortPath::three_pass},
-        Step{"digits_of_8_bits", "8-bit digits, ranks in workgroup memory", 8, false, SortPath::three_pass},
-        Step{"ballots", "ranks by ballots of subgroups", 8, true, SortPath::three_pass},
-        Step{"one_sweep", "one pass a digit, with look-back", 8, true, SortPath::single_pass},
-    };
     std::vector<LadderStep> all;
-    for (const Step& step : listed) {
-      all.push_back({.name = step.name, .title = step.title, .make = [this, &session, step](std::uint64_t item_count) {
-                       SortTuning tuning = select_sort_tuning(bench_->shape_of(item_count), session.context().traits());
-                       tuning.digit_bits = step.digit_bits;
-                       tuning.path = step.path;
-                       if (!step.use_subgroups) {
-                         tuning = {.path = step.path,
-                                   .digit_bits = step.digit_bits,
-                                   .use_subgroups = false,
-                                   .max_workgroups = tuning.max_workgroups,
-                                   .one_workgroup_items = tuning.one_workgroup_items};
-                       }
-                       return bench_->make_with(session, item_count, tuning);
+    for (const SortStep step : sort_steps) {
+      all.push_back({.name = step_name(step),
+                     .title = step_title(step),
+                     .make = [this, &session, step](std::uint64_t item_count) {
+                       const DeviceTraits& traits = session.context().traits();
+                       return bench_->make_with(session, item_count,
+                                                sort_step_tuning(step, bench_->shape_of(item_count), traits));
                      }});
     }
     all.push_back({.name = library_step, .title = library_title, .make = [this, &session](std::uint64_t item_count) {

@@ -10,18 +10,10 @@ namespace {
 
 constexpr std::uint64_t chunk_items = 1ull << 22;
 
-// Sorted, and the same keys as the input: by the sum of their mixed bits. With values that number the items each key is
-// that of its number and pairs ascend, so that no item is missing and equal keys have kept their order. The same for
-// each segment where there are segments.
 template <typename Key, typename InputKey>
 Result<Verdict> check_sorted(Context& context, const BufferView& keys, const BufferView* values,
                              std::uint64_t item_count, std::uint64_t segment_items, InputKey input_key) {
-  std::uint64_t sum = 0;     // of the segment so far
-  std::uint64_t wanted = 0;  // the same of the input
-  std::uint64_t segment_end = 0;
-  std::uint64_t segment = 0;
-  Key last_key = 0;
-  std::uint32_t last_value = 0;
+  SortedCheck<Key, InputKey> check(item_count, segment_items, input_key);
   for (std::uint64_t first = 0; first < item_count; first += chunk_items) {
     const std::uint64_t count = std::min(chunk_items, item_count - first);
     const auto read = [&]<typename T>(const BufferView& view, std::vector<T>& items) -> Status {
@@ -38,31 +30,9 @@ Result<Verdict> check_sorted(Context& context, const BufferView& keys, const Buf
     if (values != nullptr) {
       if (const Status ok = read(*values, value_chunk); !ok) return std::unexpected(ok.error());
     }
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Key key = key_chunk[i];
-      const bool is_first = first + i == segment_end;
-      if (is_first) {
-        if (sum != wanted) return Verdict{};
-        segment_end = item_count;
-        if (segment_items != 0) {
-          do {
-            segment_end = segment_begin(++segment, segment_items, item_count);
-          } while (segment_end == first + i);
-        }
-      }
-      if (!is_first && key < last_key) return Verdict{};
-      if (values != nullptr) {
-        const std::uint32_t value = value_chunk[i];
-        if (value >= item_count || input_key(value) != key) return Verdict{};
-        if (!is_first && key == last_key && value <= last_value) return Verdict{};
-        last_value = value;
-      }
-      sum += mixed(key);
-      wanted += mixed(input_key(static_cast<std::uint32_t>(first + i)));
-      last_key = key;
-    }
+    check.take(key_chunk, value_chunk);
   }
-  return Verdict{.correct = sum == wanted};
+  return Verdict{.correct = check.is_right()};
 }
 
 }  // namespace

@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "benchmarking/library_bench.h"
+#include "benchmarking/sorted_check.h"
 
 namespace upsweep::bench {
-
-// Spreads the bits of a key, so that the sum over a multiset tells it from others.
-constexpr std::uint64_t mixed(std::uint64_t key) {
-  key = (key ^ (key >> 31)) * 0x7fb5d329728ea185u;
-  key = (key ^ (key >> 27)) * 0x81dadef4bc2dd44du;
-  return key ^ (key >> 33);
-}
 
 class SortedBench : public LibraryBench {
  public:

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t slice_rows = 32;
 constexpr std::uint32_t window_rows = 4096;
-constexpr std::uint64_t chunk_bytes = 1ull << 24;
 // Times the memory of compressed rows.
 constexpr double most_growth = 4;
 
@@ -120,7 +119,7 @@ void store_rest(const CsrMatrix& matrix, std::uint32_t width, StoredMatrix& stor
 
 void store_blocks(const CsrMatrix& matrix, std::uint32_t size, StoredMatrix& stored) {
   const std::uint32_t width = block_width(matrix, size);
-  const std::size_t block_rows = div_ceil(matrix.row_count, size);
+  const auto block_rows = static_cast<std::size_t>(div_ceil(matrix.row_count, size));
   stored.shape.width = width;
   stored.shape.block_size = size;
   stored.columns.assign(width * block_rows, no_column);
@@ -215,41 +214,6 @@ StoredMatrix store_matrix(const CsrMatrix& matrix, const FormatChoice& choice) {
   }
   stored.shape.entry_count = static_cast<std::uint32_t>(stored.columns.size());
   return stored;
-}
-
-Result<BufferView> upload(Session& session, const std::string& label, std::span<const std::byte> bytes) {
-  const auto view = session.buffer(label, std::max<std::uint64_t>(bytes.size() / 4, 1));
-  if (!view) return std::unexpected(view.error());
-  for (std::uint64_t first = 0; first < bytes.size(); first += chunk_bytes) {
-    const std::uint64_t size = std::min<std::uint64_t>(chunk_bytes, bytes.size() - first);
-    const Status ok = session.context().write(BufferView(view->buffer, first, size), bytes.subspan(first, size));
-    if (!ok) return std::unexpected(ok.error());
-  }
-  return *view;
-}
-
-Result<DeviceMatrix> upload_matrix(Session& session, const StoredMatrix& stored, std::string_view label) {
-  DeviceMatrix on_device{.shape = stored.shape, .buffers = {}};
-  const auto put = [&](std::string_view name, const auto& items, BufferView& view) -> Status {
-    if (items.empty()) return {};
-    const auto made = upload(session, std::format("{} {}", label, name), std::as_bytes(std::span(items)));
-    if (!made) return std::unexpected(made.error());
-    view = *made;
-    return {};
-  };
-  SparseBuffers& buffers = on_device.buffers;
-  Status ok = put("row_offsets", stored.row_offsets, buffers.row_offsets);
-  if (ok) ok = put("rows", stored.rows, buffers.rows);
-  if (ok) ok = put("slice_offsets", stored.slice_offsets, buffers.slice_offsets);
-  if (ok) ok = put("row_order", stored.row_order, buffers.row_order);
-  if (ok) ok = put("columns", stored.columns, buffers.columns);
-  if (ok) ok = put("values", stored.values, buffers.values);
-  if (ok) ok = put("rest_rows", stored.rest_rows, buffers.rest_rows);
-  if (ok) ok = put("rest_offsets", stored.rest_offsets, buffers.rest_offsets);
-  if (ok) ok = put("rest_columns", stored.rest_columns, buffers.rest_columns);
-  if (ok) ok = put("rest_values", stored.rest_values, buffers.rest_values);
-  if (!ok) return std::unexpected(ok.error());
-  return on_device;
 }
 
 }  // namespace upsweep::bench

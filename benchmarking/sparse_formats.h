@@ -10,11 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "benchmarking/session.h"
 #include "benchmarking/sparse_matrices.h"
+#include "upsweep/buffer_view.h"
 #include "upsweep/sparse.h"
+#include "upsweep/status.h"
 
 namespace upsweep::bench {
+
+class Session;
 
 struct FormatChoice {
   SparseFormat format = SparseFormat::csr;

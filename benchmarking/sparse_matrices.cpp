@@ -35,7 +35,7 @@ class Rows {
   void end_row() { matrix_.row_offsets.push_back(static_cast<std::uint32_t>(matrix_.columns.size())); }
   // Columns of the row in any order, more than once, too.
   void end_unordered_row() {
-    const auto begin = matrix_.columns.begin() + matrix_.row_offsets.back();
+    const auto begin = matrix_.columns.begin() + static_cast<std::ptrdiff_t>(matrix_.row_offsets.back());
     std::sort(begin, matrix_.columns.end());
     matrix_.columns.erase(std::unique(begin, matrix_.columns.end()), matrix_.columns.end());
     end_row();
@@ -185,9 +185,10 @@ std::string_view to_string(MatrixKind kind) {
 }
 
 std::optional<MatrixKind> matrix_kind_from_name(std::string_view name) {
-  const auto* const kind = std::ranges::find(matrix_kinds, name, [](MatrixKind k) { return to_string(k); });
-  if (kind == matrix_kinds.end()) return std::nullopt;
-  return *kind;
+  for (const MatrixKind kind : matrix_kinds) {
+    if (to_string(kind) == name) return kind;
+  }
+  return std::nullopt;
 }
 
 std::uint32_t usual_row_count(MatrixKind kind) {

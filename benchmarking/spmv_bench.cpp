@@ -200,30 +200,21 @@ class SpmvLadder : public Ladder {
     const FormatChoice ell{.format = SparseFormat::ell};
     const FormatChoice blocks = parse_format("bell", bench_->source().name()).value_or(FormatChoice{});
     const std::string no_ell = refuse_format(matrix, ell);
+    const std::string no_blocks = refuse_format(matrix, blocks);
+    block_title_ = std::format("{0}, {1} x {1}", step_title(SpmvStep::block_ell), blocks.block_size);
     std::vector<LadderStep> all;
-    all.push_back({.name = "ell_row_major",
-                   .title = "ELL, row-major",
-                   .refusal = no_ell,
-                   .make = [this, &session](std::uint64_t) { return make_row_major(session); }});
-    all.push_back(
-        {.name = "ell", .title = "ELL, slot-major", .refusal = no_ell, .make = [this, &session, ell](std::uint64_t) {
-           return make_stored(session, "ell", ell);
-         }});
-    const auto rows = [&](std::string_view name, std::string_view title, std::uint32_t lanes) {
-      all.push_back({.name = name, .title = title, .make = [this, &session, lanes](std::uint64_t) {
-                       return make_csr(session, SpmvPath::rows, lanes);
+    for (const SpmvStep step : spmv_steps) {
+      const bool in_blocks = step == SpmvStep::block_ell;
+      all.push_back({.name = step_name(step),
+                     .title = in_blocks ? block_title_ : step_title(step),
+                     .refusal = takes_csr(step) ? ""
+                                : in_blocks     ? no_blocks
+                                                : no_ell,
+                     .make = [this, &session, step, choice = in_blocks ? blocks : ell](std::uint64_t) {
+                       if (step == SpmvStep::ell_row_major) return make_row_major(session);
+                       return takes_csr(step) ? make_csr(session, step) : make_stored(session, step_name(step), choice);
                      }});
-    };
-    rows("csr_thread", "CSR, one thread a row", 1);
-    const DeviceTraits& traits = session.context().traits();
-    rows("csr_subgroup", "CSR, a subgroup a row", traits.subgroups ? traits.subgroup_min_size : 32);
-    all.push_back({.name = "csr_merge", .title = "CSR, merge path", .make = [this, &session](std::uint64_t) {
-                     return make_csr(session, SpmvPath::merge, 1);
-                   }});
-    all.push_back({.name = "block_ell",
-                   .title = blocks.block_size == 3 ? "Block-ELL, 3 x 3" : "Block-ELL, 2 x 2",
-                   .refusal = refuse_format(matrix, blocks),
-                   .make = [this, &session, blocks](std::uint64_t) { return make_stored(session, "bell", blocks); }});
+    }
     const auto chosen = choose(session);
     library_title_ = std::format("{}{}", library_title, chosen ? ": " + to_string((*chosen)->shape().format) : "");
     all.push_back({.name = library_step,
@@ -234,10 +225,8 @@ class SpmvLadder : public Ladder {
   }
 
  private:
-  [[nodiscard]] Result<Work> make_csr(Session& session, SpmvPath path, std::uint32_t lanes) const {
-    SpmvTuning tuning = select_spmv_tuning({.matrix = bench_->on_device().shape}, session.context().traits());
-    tuning.path = path;
-    tuning.lanes_per_row = lanes;
+  [[nodiscard]] Result<Work> make_csr(Session& session, SpmvStep step) const {
+    const SpmvTuning tuning = spmv_step_tuning(step, bench_->on_device().shape, session.context().traits());
     return bench_->make(session, bench_->on_device(), tuning);
   }
 
@@ -293,7 +282,9 @@ class SpmvLadder : public Ladder {
   }
 
   SpmvBench* bench_;
-  mutable std::string library_title_;  // of the matrix whose steps were asked for last
+  // Of the matrix whose steps were asked for last.
+  mutable std::string block_title_;
+  mutable std::string library_title_;
 };
 
 std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }

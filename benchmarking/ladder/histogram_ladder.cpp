@@ -104,6 +104,15 @@ Result<Plan> plan_histogram_step(HistogramStep step, std::uint32_t bin_count, st
   return std::move(plan).finish();
 }
 
+std::vector<std::uint32_t> count_samples(Samples samples, std::uint32_t bin_count, std::uint64_t item_count) {
+  std::vector<std::uint32_t> counts(bin_count);
+  for (std::uint64_t i = 0; i < item_count; ++i) {
+    const std::uint64_t units = sample_units(samples, u32(i), item_count);
+    ++counts[static_cast<std::size_t>(units * bin_count >> 24)];
+  }
+  return counts;
+}
+
 Result<Plan> plan_samples(Samples samples, std::uint64_t item_count, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
   KernelBuilder builder = bench_kernel("bench_samples", size);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "benchmarking/input.h"
 #include "upsweep/device_traits.h"
@@ -54,6 +55,9 @@ constexpr std::uint32_t sample_units(Samples samples, std::uint32_t i, std::uint
   const auto bits = static_cast<std::uint32_t>(std::bit_width(item_count - 1));
   return bits > 24 ? i >> (bits - 24) : i << (24 - bits);
 }
+
+// How many of the samples are in each of even bins of [0, 1), a power of two.
+std::vector<std::uint32_t> count_samples(Samples samples, std::uint32_t bin_count, std::uint64_t item_count);
 
 // Fills argument `output` with samples.
 Result<Plan> plan_samples(Samples samples, std::uint64_t item_count, const DeviceTraits& traits);

@@ -12,6 +12,7 @@
 #include "upsweep/device_traits.h"
 #include "upsweep/element.h"
 #include "upsweep/plan.h"
+#include "upsweep/scan.h"
 #include "upsweep/status.h"
 
 namespace upsweep::bench {
@@ -38,5 +39,16 @@ std::string_view step_title(ScanStep step);
 // default is 256, or what the device has. three_phase uses subgroups where there are any, else Kogge and Stone's scan.
 Result<Plan> plan_scan_step(ScanStep step, const ElementType& type, std::uint64_t item_count,
                             const DeviceTraits& traits, std::optional<std::uint32_t> workgroup_size = std::nullopt);
+
+// What the library itself can do, after the steps.
+struct LibraryScan {
+  std::string_view name;
+  std::string_view title;
+  ScanPath path;
+};
+constexpr std::array library_scans{
+    LibraryScan{"library_two_pass", "the library, two passes", ScanPath::two_pass},
+    LibraryScan{"library_single_pass", "the library, one pass", ScanPath::single_pass},
+};
 
 }  // namespace upsweep::bench

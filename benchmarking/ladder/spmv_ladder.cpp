@@ -10,6 +10,42 @@
 
 namespace upsweep::bench {
 
+std::string_view step_name(SpmvStep step) {
+  switch (step) {
+    case SpmvStep::ell_row_major: return "ell_row_major";
+    case SpmvStep::ell: return "ell";
+    case SpmvStep::csr_thread: return "csr_thread";
+    case SpmvStep::csr_subgroup: return "csr_subgroup";
+    case SpmvStep::csr_merge: return "csr_merge";
+    case SpmvStep::block_ell: return "block_ell";
+  }
+  return "?";
+}
+
+std::string_view step_title(SpmvStep step) {
+  switch (step) {
+    case SpmvStep::ell_row_major: return "ELL, row-major";
+    case SpmvStep::ell: return "ELL, slot-major";
+    case SpmvStep::csr_thread: return "CSR, one thread a row";
+    case SpmvStep::csr_subgroup: return "CSR, a subgroup a row";
+    case SpmvStep::csr_merge: return "CSR, merge path";
+    case SpmvStep::block_ell: return "Block-ELL";
+  }
+  return "?";
+}
+
+bool takes_csr(SpmvStep step) {
+  return step == SpmvStep::csr_thread || step == SpmvStep::csr_subgroup || step == SpmvStep::csr_merge;
+}
+
+SpmvTuning spmv_step_tuning(SpmvStep step, const SparseShape& csr, const DeviceTraits& traits) {
+  SpmvTuning tuning = select_spmv_tuning({.matrix = csr}, traits);
+  tuning.path = step == SpmvStep::csr_merge ? SpmvPath::merge : SpmvPath::rows;
+  const std::uint32_t subgroup = traits.subgroups ? traits.subgroup_min_size : 32;
+  tuning.lanes_per_row = step == SpmvStep::csr_subgroup ? subgroup : 1;
+  return tuning;
+}
+
 Result<Plan> plan_row_major(const RowMajorMatrix& matrix, const DeviceTraits& traits,
                             std::optional<std::uint32_t> wanted_workgroup_size) {
   const std::uint32_t size = wanted_workgroup_size.value_or(bench_workgroup_size(traits));

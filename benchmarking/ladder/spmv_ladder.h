@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step of the ladder of products that the library does not have: ELLPACK as many programs first write it.
+// The optimisation ladder of products. One step is a kernel that the library does not have: ELLPACK as many programs
+// first write it. The others are the library's, each with the path or the format that it is about.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "upsweep/device_traits.h"
 #include "upsweep/plan.h"
 #include "upsweep/sparse.h"
+#include "upsweep/spmv.h"
 #include "upsweep/status.h"
 
 namespace upsweep::bench {
+
+enum class SpmvStep : std::uint8_t { ell_row_major, ell, csr_thread, csr_subgroup, csr_merge, block_ell };
+constexpr std::array spmv_steps{SpmvStep::ell_row_major, SpmvStep::ell,       SpmvStep::csr_thread,
+                                SpmvStep::csr_subgroup,  SpmvStep::csr_merge, SpmvStep::block_ell};
+
+// "csr_thread", for JSON.
+std::string_view step_name(SpmvStep step);
+// "CSR, one thread a row", for tables.
+std::string_view step_title(SpmvStep step);
+// Of compressed rows: whether the step multiplies them, and with which knobs.
+bool takes_csr(SpmvStep step);
+SpmvTuning spmv_step_tuning(SpmvStep step, const SparseShape& csr, const DeviceTraits& traits);
 
 struct RowMajorMatrix {
   std::uint32_t row_count = 0;
