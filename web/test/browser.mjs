@@ -7,7 +7,8 @@ const executablePath = [process.env.UPSWEEP_CHROMIUM, "/usr/bin/chromium", "/usr
   (path) => path !== undefined && existsSync(path),
 );
 
-export async function openBrowser() {
+/** `more`: arguments of the browser. Canvases need "--use-angle=vulkan". */
+export async function openBrowser(...more) {
   if (executablePath === undefined) throw new Error("No Chromium: set UPSWEEP_CHROMIUM to its path.");
   return chromium.launch({
     executablePath,
@@ -22,6 +23,7 @@ export async function openBrowser() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...more,
     ],
   });
 }

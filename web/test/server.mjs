@@ -10,6 +10,7 @@ const TYPES = {
   ".mjs": "text/javascript",
   ".map": "application/json",
   ".css": "text/css",
+  ".svg": "image/svg+xml",
 };
 
 /** Serves a folder on a free port of this machine; the answer has its address and close(). */
