@@ -6,6 +6,7 @@ import { after, describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 
 import { openDevice, Upsweep, UpsweepError } from "../dist/index.js";
+import { ROOMS } from "../dist/primitives.js";
 import { NO_REPORT, selfTest } from "../dist/self_test.js";
 import { gpu } from "./device.mjs";
 
@@ -288,29 +289,96 @@ describe("the planners", () => {
     assert.match(text, /^plan sort: 1 pass,/);
   });
 
-  test("have the fields that the types name", () => {
-    const source = readFileSync(new URL("../src/shapes.ts", import.meta.url), "utf8");
-    const fieldsOf = (name) => {
+  describe("have what the types name", () => {
+    const source = ["shapes", "traits"]
+      .map((file) => readFileSync(new URL(`../src/${file}.ts`, import.meta.url), "utf8"))
+      .join("\n");
+    const bodyOf = (name) => {
       const body = new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1];
       assert.ok(body !== undefined, name);
-      return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map((match) => match[1]);
+      return body;
     };
-    const known = (options) => {
+    const fieldsOf = (name) => [...bodyOf(name).matchAll(/^ {2}(\w+)\??:/gm)].map((match) => match[1]);
+    // Of all objects in a type that is written in place.
+    const fieldsIn = (type) => [...new Set([...type.matchAll(/[{;] (\w+)\??:/g)].map((match) => match[1]))];
+    const unionOf = (name) => new RegExp(`export type ${name} =([\\s\\S]*?);\\n(?=export|/|\\n)`).exec(source)[1];
+    const refusal = (options, pattern) => {
+      let message = "";
       try {
         up.planner.plan({ traits: up.traits, ...options });
       } catch (error) {
-        return /there are (.*)\.$/.exec(error.message)[1].split(", ");
+        message = error.message;
       }
-      return assert.fail("it has a field called nope");
+      const list = pattern.exec(message)?.[1];
+      assert.ok(list !== undefined, `${JSON.stringify(options)}: ${message}`);
+      return list.split(", ");
     };
+    const known = (options) => refusal(options, /there are (.*)\.$/);
+    const snake = (name) => name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
     const names = ["Reduce", "Scan", "Select", "Partition", "Unique", "RunLength", "ReduceByKey", "AdjacentDifference"];
     names.push("Histogram", "Sort", "TopK", "Search", "Merge", "MergeSort", "IsSorted", "Spmv");
-    for (const name of names) {
-      const primitive = name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-      assert.deepEqual(fieldsOf(`${name}Shape`), known({ primitive, shape: { nope: 1 } }), name);
-      const own = ["Reduce", "Histogram", "Sort", "TopK", "Search", "Merge", "MergeSort", "Spmv"].includes(name);
-      if (name === "IsSorted") continue;
-      assert.deepEqual(fieldsOf(`${own ? name : "Scan"}Tuning`), known({ primitive, tuning: { nope: 1 } }), name);
-    }
+    const withTuning = ["Reduce", "Histogram", "Sort", "TopK", "Search", "Merge", "MergeSort", "Spmv"];
+    const tuningOf = (name) => `${withTuning.includes(name) ? name : "Scan"}Tuning`;
+
+    test("shapes and tunings", () => {
+      for (const name of names) {
+        const primitive = snake(name);
+        assert.deepEqual(fieldsOf(`${name}Shape`), known({ primitive, shape: { nope: 1 } }), name);
+        if (name === "IsSorted") continue;
+        assert.deepEqual(fieldsOf(tuningOf(name)), known({ primitive, tuning: { nope: 1 } }), name);
+      }
+    });
+
+    test("parts of shapes, and traits", () => {
+      const nope = { nope: 1 };
+      for (const [fields, options] of [
+        [fieldsOf("ScanSegments"), { primitive: "scan", shape: { segments: nope } }],
+        [fieldsOf("SparseShape"), { primitive: "spmv", shape: { matrix: nope } }],
+        [fieldsOf("KeyField"), { primitive: "sort", shape: { keyFields: [nope] } }],
+        [fieldsOf("StructType"), { primitive: "scan", shape: { input: nope } }],
+        [fieldsOf("CustomOperator"), { primitive: "scan", shape: { combine: nope } }],
+        [fieldsIn(unionOf("HistogramBins")), { primitive: "histogram", shape: { bins: nope } }],
+        [fieldsIn(unionOf("Transform")), { primitive: "scan", shape: { transform: nope } }],
+        [fieldsIn(unionOf("Equality")), { primitive: "unique", shape: { equality: nope } }],
+        [fieldsIn(unionOf("Predicate")), { primitive: "select", shape: { predicate: nope } }],
+        [fieldsIn(unionOf("KeyOrder")), { primitive: "search", shape: { order: nope } }],
+        [
+          fieldsIn(/segments\?: (\{.*\});/.exec(bodyOf("ReduceShape"))[1]),
+          { primitive: "reduce", shape: { segments: nope } },
+        ],
+        [fieldsOf("DeviceTraits"), { primitive: "reduce", traits: nope }],
+      ]) {
+        assert.ok(fields.length > 1);
+        assert.deepEqual(fields.toSorted(), known(options).toSorted(), JSON.stringify(options));
+      }
+    });
+
+    test("names of choices", () => {
+      const choice = /^ {2}(\w+)\??: ("\w+"(?: \| "\w+")*);/gm;
+      let count = 0;
+      const check = (type, optionsWith) => {
+        for (const [, field, list] of bodyOf(type).matchAll(choice)) {
+          const names = [...list.matchAll(/"(\w+)"/g)].map((match) => match[1]);
+          assert.deepEqual(names, refusal(optionsWith({ [field]: "nope" }), /is none of (.*)\.$/), `${type}.${field}`);
+          ++count;
+        }
+      };
+      for (const name of names) {
+        const primitive = snake(name);
+        check(`${name}Shape`, (shape) => ({ primitive, shape }));
+        if (name !== "IsSorted") check(tuningOf(name), (tuning) => ({ primitive, tuning }));
+      }
+      check("ScanSegments", (segments) => ({ primitive: "scan", shape: { segments } }));
+      check("SparseShape", (matrix) => ({ primitive: "spmv", shape: { matrix } }));
+      assert.ok(count > 15, String(count));
+    });
+
+    test("buffers", () => {
+      for (const [name, { buffers }] of Object.entries(ROOMS)) {
+        const type = `${name[0].toUpperCase()}${name.slice(1)}Buffers`;
+        assert.deepEqual(fieldsOf(type).toSorted(), buffers.toSorted(), type);
+      }
+      assert.equal(Object.keys(ROOMS).length, names.length + 1);
+    });
   });
 });

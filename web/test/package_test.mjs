@@ -2,7 +2,17 @@
 // The packed package in a fresh project: TypeScript, Vite's build and its server, and a plain folder without tools.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -67,9 +77,24 @@ test("is packed with its types, its source maps and the planners, and nothing el
   writeFileSync(join(project, "package.json"), '{ "name": "user", "private": true, "type": "module" }\n');
   run("npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", join(project, filename));
   assert.ok(statSync(join(project, "node_modules/upsweep/dist/upsweep.wasm")).size > 0);
+  assert.deepEqual(
+    readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith(".")),
+    ["upsweep"],
+    "it brings nothing else",
+  );
   // The project's tools; they cannot be fetched here again.
   for (const tool of ["typescript", "vite"]) {
     symlinkSync(join(web, "node_modules", tool), join(project, "node_modules", tool));
+  }
+});
+
+test("all that it is developed with is a tool, pinned by its hash", () => {
+  const { packages } = JSON.parse(readFileSync(join(web, "package-lock.json"), "utf8"));
+  const others = Object.entries(packages).filter(([path]) => path !== "");
+  assert.ok(others.length > 10);
+  for (const [path, { dev, devOptional, integrity }] of others) {
+    assert.ok(dev === true || devOptional === true, `${path} would be installed with the package`);
+    assert.match(String(integrity), /^sha512-/, path);
   }
 });
 

@@ -53,7 +53,7 @@ export interface Ladders {
   dispose(): void;
 }
 
-const FAMILIES: readonly LadderFamily[] = ["reduce"];
+const FAMILIES: readonly LadderFamily[] = ["reduce", "scan", "histogram", "sort", "spmv"];
 
 interface HostStep extends LadderStep {
   onCpu: boolean;

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 
+#include "benchmarking/ladder/steps.h"
 #include "plan/grid.h"
 
 namespace upsweep::web {
 
 LadderStep cpu_step(std::string title) { return {.id = "cpu", .title = std::move(title), .on_cpu = true}; }
 
-LadderStep library_step() { return {.id = "library", .title = "the library's choice"}; }
+LadderStep library_step() {
+  return {.id = std::string(bench::library_step), .title = std::string(bench::library_title)};
+}
+
+bool has_look_back(const DeviceTraits& traits) { return traits.look_back || traits.is_cpu; }
+
+std::unexpected<Error> no_look_back() {
+  return fail(ErrorKind::unsupported, "Kernels of a single pass gave wrong answers in the self-test of this device.");
+}
 
 std::vector<std::uint32_t> hashed_items(std::uint64_t item_count) {
   std::vector<std::uint32_t> items(static_cast<std::size_t>(item_count));

@@ -13,6 +13,10 @@ namespace upsweep::web {
 LadderStep cpu_step(std::string title);
 LadderStep library_step();
 
+// A page on a GPU runs single-pass kernels only where the self-test did; on a CPU adapter it does not run.
+bool has_look_back(const DeviceTraits& traits);
+std::unexpected<Error> no_look_back();
+
 // The u32 items that bench_fill.wgsl makes on the device.
 std::vector<std::uint32_t> hashed_items(std::uint64_t item_count);
 

@@ -84,5 +84,9 @@ class Ladder {
 };
 
 std::unique_ptr<Ladder> reduce_ladder();
+std::unique_ptr<Ladder> scan_ladder();
+std::unique_ptr<Ladder> histogram_ladder();
+std::unique_ptr<Ladder> sort_ladder();
+std::unique_ptr<Ladder> spmv_ladder();
 
 }  // namespace upsweep::web

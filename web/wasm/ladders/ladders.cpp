@@ -30,7 +30,8 @@ struct Family {
   std::unique_ptr<Ladder> (*make)();
   std::unique_ptr<Ladder> ladder = nullptr;
 };
-std::array families{Family{"reduce", reduce_ladder}};
+std::array families{Family{"reduce", reduce_ladder}, Family{"scan", scan_ladder}, Family{"histogram", histogram_ladder},
+                    Family{"sort", sort_ladder}, Family{"spmv", spmv_ladder}};
 
 Value number(std::uint64_t value) { return Value::of_number(static_cast<double>(value)); }
 
