@@ -91,7 +91,10 @@ test("stops when asked, and runs again", async () => {
 
 test("refuses sizes that the device has no room for", async () => {
   for (const items of [0, 1.5, mostItems(device, "sort") + 1]) {
-    await assert.rejects(ladders.run("sort", { items, onResult: () => {} }), /The ladder takes 1 to \d+ items/);
+    await assert.rejects(
+      ladders.run("sort", { items, onResult: () => {} }),
+      /The ladder of sort takes 1 to \d+ items here/,
+    );
   }
 });
 
@@ -108,4 +111,21 @@ test("times by the clock of the page where there are no timestamps", async () =>
   );
   others.dispose();
   plain.destroy();
+});
+
+test("ends a run when it is closed, and when the device is lost", async () => {
+  for (const [end, wanted] of [
+    [(opened) => opened.dispose(), /The ladders are closed/],
+    [(_, lost) => lost.destroy(), /The device was lost/],
+  ]) {
+    const lost = await openDevice(gpu);
+    const opened = await openLadders(lost);
+    const run = opened.run("scan", {
+      items: 10007,
+      onResult: (result) => result.stepId === "cpu" && end(opened, lost),
+    });
+    await assert.rejects(run, wanted);
+    await assert.rejects(opened.run("scan", { items: 1, onResult: () => {} }), wanted);
+    lost.destroy();
+  }
 });

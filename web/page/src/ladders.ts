@@ -48,8 +48,9 @@ export interface LadderOptions {
 
 export interface Ladders {
   steps(family: LadderFamily): LadderStep[];
-  /** One at a time. Rejects with the signal's reason when it is aborted. */
+  /** One at a time. Rejects with the signal's reason when it is aborted, and when the device is lost. */
   run(family: LadderFamily, options: LadderOptions): Promise<void>;
+  /** Ends a run, too. The device stays. */
   dispose(): void;
 }
 
@@ -77,13 +78,16 @@ const POISON = 0xdeadbeef;
 const CHUNK_BYTES = 1 << 22;
 const GPU_COPY_WORDS = 2 ** 25;
 const MOST_CPU_COPY_WORDS = 2 ** 22;
+// A module has 2 GB at most. Matrices are made and converted there; the CPU's steps have two arrays.
+const MOST_ENTRIES = 2 ** 24;
+const MOST_ITEMS_ON_CPU = 2 ** 27;
 
-/** The most items that a device has room for: one binding of its largest array. */
+/** The most items that there is room for: one binding of the device's for each array. */
 export function mostItems(device: GPUDevice, family: LadderFamily): number {
   const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
   const words = Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / 4);
   // Formats with unused slots take more than the entries.
-  return family === "spmv" ? Math.floor(words / 2) : words;
+  return family === "spmv" ? Math.min(Math.floor(words / 2), MOST_ENTRIES) : words;
 }
 
 export async function openLadders(device: GPUDevice): Promise<Ladders> {
@@ -111,12 +115,16 @@ class DeviceLadders implements Ladders {
   readonly #up: Upsweep;
   readonly #module: WebAssembly.Module;
   readonly #steps: ReadonlyMap<LadderFamily, readonly HostStep[]>;
+  readonly #end = new AbortController();
   #running = false;
 
   constructor(up: Upsweep, module: WebAssembly.Module, steps: ReadonlyMap<LadderFamily, readonly HostStep[]>) {
     this.#up = up;
     this.#module = module;
     this.#steps = steps;
+    up.device.lost.then((info) => {
+      this.#end.abort(new UpsweepError("device", `The device was lost: ${info.message || info.reason}`));
+    });
   }
 
   steps(family: LadderFamily): LadderStep[] {
@@ -131,23 +139,27 @@ class DeviceLadders implements Ladders {
     if (!Number.isInteger(options.items) || options.items < 1 || options.items > most) {
       throw new UpsweepError(
         "unsupported",
-        `The ladder takes 1 to ${most} items on this device (one binding), not ${options.items}.`,
+        `The ladder of ${family} takes 1 to ${most} items here, not ${options.items}.`,
       );
     }
     if (this.#running) throw new UpsweepError("invalid_request", "A ladder is running; wait for it, or abort it.");
+    this.#end.signal.throwIfAborted();
     this.#running = true;
+    const signals = [this.#end.signal, ...(options.signal === undefined ? [] : [options.signal])];
     // A worker for each run: its memory does not shrink.
-    const run = new LadderRun(this.#up, openHost(this.#module), family, options);
+    const run = new LadderRun(this.#up, openHost(this.#module), family, options, AbortSignal.any(signals));
     try {
       await run.run((this.#steps.get(family) ?? []).filter((step) => step.supported));
     } finally {
       this.#running = false;
       run.dispose();
+      if (this.#end.signal.aborted) this.#up.dispose();
     }
   }
 
   dispose(): void {
-    this.#up.dispose();
+    this.#end.abort(new UpsweepError("invalid_request", "The ladders are closed."));
+    if (!this.#running) this.#up.dispose();
   }
 }
 
@@ -156,30 +168,32 @@ class LadderRun {
   readonly #host: LadderHost;
   readonly #family: LadderFamily;
   readonly #options: LadderOptions;
+  readonly #signal: AbortSignal;
   readonly #stopwatch: Stopwatch;
   readonly #shared = new Map<string, GPUBuffer>();
   readonly #owned = new Set<GPUBuffer>();
   #size: Size = { itemCount: 0, outputBytes: 0, bytesMoved: 0, flops: 0 };
   #copyRate = 0;
 
-  constructor(up: Upsweep, host: LadderHost, family: LadderFamily, options: LadderOptions) {
+  constructor(up: Upsweep, host: LadderHost, family: LadderFamily, options: LadderOptions, signal: AbortSignal) {
     this.#up = up;
     this.#host = host;
     this.#family = family;
     this.#options = options;
+    this.#signal = signal;
     this.#stopwatch = new Stopwatch(up.device, up.traits.isCpu);
   }
 
   async run(steps: readonly HostStep[]): Promise<void> {
-    const { onProgress, onResult, onCopy, items } = this.#options;
+    const { onProgress, onResult, onCopy } = this.#options;
     onProgress?.(0, steps.length, "copy");
     await this.#measureCopy();
     onCopy?.(this.#copyRate);
-    this.#size = (await this.#call("size", { items })) as unknown as Size;
+    await this.#setSize();
     for (const [done, step] of steps.entries()) {
       onProgress?.(done, steps.length, step.id);
       const result = await this.#runStep(step);
-      this.#options.signal?.throwIfAborted();
+      this.#signal.throwIfAborted();
       onResult(result);
     }
     onProgress?.(steps.length, steps.length, "");
@@ -198,14 +212,22 @@ class LadderRun {
     try {
       return step.onCpu ? await this.#runOnCpu(step) : await this.#runOnDevice(step);
     } catch (error) {
-      this.#options.signal?.throwIfAborted();
-      // The other steps may still run.
+      this.#signal.throwIfAborted();
+      // The other steps may still run. A module that failed has forgotten the size.
+      await this.#setSize();
       return { stepId: step.id, microseconds: 0, spread: 0, rate: 0, valid: false, message: messageOf(error) };
     }
   }
 
+  async #setSize(): Promise<void> {
+    this.#size = (await this.#call("size", { items: this.#options.items })) as unknown as Size;
+  }
+
   async #runOnCpu(step: HostStep): Promise<LadderResult> {
-    const { ms, correct } = await this.#host.timeCpu(this.#family, this.#options.signal);
+    if (this.#size.itemCount > MOST_ITEMS_ON_CPU) {
+      throw new UpsweepError("unsupported", "The page's module has no memory for so many items.");
+    }
+    const { ms, correct } = await this.#host.timeCpu(this.#family, this.#signal);
     return this.#result(step, ms, correct);
   }
 
@@ -225,7 +247,7 @@ class LadderRun {
     await this.#submit(work.plan, views);
     const correct = await this.#check();
     const record: Recorder = (pass) => this.#up.record(pass, work.plan, views);
-    const ms = await this.#stopwatch.time({ record, dispatches: work.plan.dispatches.length }, this.#options.signal);
+    const ms = await this.#stopwatch.time({ record, dispatches: work.plan.dispatches.length }, this.#signal);
     this.#up.releaseBindings();
     let bytes = 0;
     for (const { bytesRead, bytesWritten } of work.plan.dispatches) bytes += bytesRead + bytesWritten;
@@ -275,7 +297,7 @@ class LadderRun {
       const plan = (await this.#call("copy", { words, workgroups, traits }))["plan"] as Plan;
       await this.#up.prepare(plan);
       const record: Recorder = (pass) => this.#up.record(pass, plan, { input, output });
-      const { median } = await this.#stopwatch.time({ record, dispatches: 1 }, this.#options.signal);
+      const { median } = await this.#stopwatch.time({ record, dispatches: 1 }, this.#signal);
       if (median === 0 || median >= best) continue;
       best = median;
       this.#stopwatch.setWarmUp(record, median);
@@ -319,7 +341,7 @@ class LadderRun {
   }
 
   async #submit(plan: Plan, views: Readonly<Record<string, GPUBuffer>>): Promise<void> {
-    this.#options.signal?.throwIfAborted();
+    this.#signal.throwIfAborted();
     await this.#up.prepare(plan);
     const encoder = this.#up.device.createCommandEncoder({ label: "ladders" });
     this.#up.record(encoder, plan, views);
@@ -361,6 +383,6 @@ class LadderRun {
   }
 
   #call(call: string, request: object): Promise<Record<string, unknown>> {
-    return this.#host.call({ call, family: this.#family, ...request }, this.#options.signal);
+    return this.#host.call({ call, family: this.#family, ...request }, this.#signal);
   }
 }

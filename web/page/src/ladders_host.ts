@@ -38,12 +38,12 @@ class InWorker implements LadderHost {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #next = 0;
+  #ended: { why: unknown } | undefined;
 
   constructor(module: WebAssembly.Module) {
     this.#worker = new Worker(new URL("./ladders_worker.ts", import.meta.url), { type: "module" });
     this.#worker.onmessage = (event: MessageEvent<LaddersReply>) => this.#settle(event.data);
-    this.#worker.onerror = (event) =>
-      this.#failAll(new UpsweepError("internal", `The worker failed: ${event.message}`));
+    this.#worker.onerror = (event) => this.#end(new UpsweepError("internal", `The worker failed: ${event.message}`));
     this.#worker.postMessage(module);
   }
   call(request: object, signal?: AbortSignal): Promise<Record<string, unknown>> {
@@ -53,17 +53,14 @@ class InWorker implements LadderHost {
     return this.#send({ timeCpu: family }, signal) as Promise<HostTiming>;
   }
   close(): void {
-    this.#worker.terminate();
-    this.#failAll(new UpsweepError("invalid_request", "The ladders are closed."));
+    this.#end(new UpsweepError("invalid_request", "The ladders are closed."));
   }
 
   async #send(what: Omit<LaddersRequest, "id">, signal: AbortSignal | undefined): Promise<unknown> {
     signal?.throwIfAborted();
+    if (this.#ended !== undefined) throw this.#ended.why;
     const id = this.#next++;
-    const abort = (): void => {
-      this.#worker.terminate();
-      this.#failAll(signal?.reason);
-    };
+    const abort = (): void => this.#end(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await new Promise((resolve, reject) => {
@@ -81,8 +78,10 @@ class InWorker implements LadderHost {
     if (reply.error === undefined) waiting?.resolve(reply.answer);
     else waiting?.reject(new UpsweepError(reply.error.kind, reply.error.message));
   }
-  #failAll(error: unknown): void {
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
+  #end(why: unknown): void {
+    this.#ended ??= { why };
+    this.#worker.terminate();
+    for (const waiting of this.#waiting.values()) waiting.reject(why);
     this.#waiting.clear();
   }
 }

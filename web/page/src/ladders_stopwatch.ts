@@ -55,7 +55,7 @@ export class Stopwatch {
     let repeats = 1;
     let span = 0;
     for (;;) {
-      span = spreadOf(await this.#round(work.record, repeats, 1, signal)).median;
+      span = spreadOf(await this.#round(work.record, repeats, 1, span, signal)).median;
       if (span === 0 && repeats >= Math.min(most, 256) && this.#queries !== undefined) {
         // Timestamps that stand still are of no use.
         this.#dropQueries();
@@ -72,7 +72,7 @@ export class Stopwatch {
     const samples: number[] = [];
     while (samples.length < wanted) {
       const room = Math.max(1, Math.floor(ROUND_MS / Math.max(span, 1e-3)));
-      const got = await this.#round(work.record, repeats, Math.min(wanted - samples.length, room), signal);
+      const got = await this.#round(work.record, repeats, Math.min(wanted - samples.length, room), span, signal);
       samples.push(...got.map((total) => total / repeats));
     }
     return spreadOf(samples);
@@ -89,19 +89,26 @@ export class Stopwatch {
     this.#queries = undefined;
   }
 
+  // `span` is what a sample took last, or 0.
   #round(
     record: Recorder,
     repeats: number,
     samples: number,
+    span: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly number[]> {
     signal?.throwIfAborted();
-    return this.#queries === undefined
-      ? this.#wallRound(record, repeats, samples, signal)
-      : this.#stampedRound(record, repeats, samples);
+    if (this.#queries === undefined) return this.#wallRound(record, repeats, samples, signal);
+    // One that is not timed, unless it would take long: systems reset a GPU that is busy for seconds.
+    return this.#stampedRound(record, repeats, samples, span > 0 && span < ROUND_MS);
   }
 
-  async #stampedRound(record: Recorder, repeats: number, samples: number): Promise<readonly number[]> {
+  async #stampedRound(
+    record: Recorder,
+    repeats: number,
+    samples: number,
+    withUntimed: boolean,
+  ): Promise<readonly number[]> {
     const { resolved, readable, querySet } = {
       resolved: this.#resolved as GPUBuffer,
       readable: this.#readable as GPUBuffer,
@@ -111,7 +118,7 @@ export class Stopwatch {
     if (!this.#isCpu) {
       const pass = encoder.beginComputePass();
       this.#recordWarmUp(pass);
-      record(pass);
+      if (withUntimed) record(pass);
       pass.end();
     }
     for (let sample = 0; sample < samples; ++sample) {
