@@ -238,7 +238,7 @@ class LadderRun {
     for (const { name, sizeBytes, fill, bytes } of work.buffers) {
       const buffer = await this.#newBuffer(name, sizeBytes);
       this.#shared.set(name, buffer);
-      if (bytes !== undefined) this.#up.device.queue.writeBuffer(buffer, 0, bytes);
+      if (bytes !== undefined) await this.#write(buffer, bytes);
       if (fill !== undefined) await this.#submit(fill, { output: buffer });
     }
     for (const before of work.before) await this.#submit(before.plan, this.#views(before));
@@ -347,6 +347,16 @@ class LadderRun {
     this.#up.record(encoder, plan, views);
     this.#up.device.queue.submit([encoder.finish()]);
     await this.#up.device.queue.onSubmittedWorkDone();
+  }
+
+  // In pieces, so that the tab lives.
+  async #write(buffer: GPUBuffer, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    const { queue } = this.#up.device;
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      this.#signal.throwIfAborted();
+      queue.writeBuffer(buffer, at, bytes, at, Math.min(CHUNK_BYTES, bytes.length - at));
+      await queue.onSubmittedWorkDone();
+    }
   }
 
   #views(bound: BoundPlan): Record<string, GPUBuffer> {

@@ -19,5 +19,11 @@ globalThis.onmessage = (event: MessageEvent<WebAssembly.Module | LaddersRequest>
     const kind = error instanceof UpsweepError ? error.kind : "internal";
     reply.error = { kind, message: messageOf(error) };
   }
-  globalThis.postMessage(reply);
+  globalThis.postMessage(reply, { transfer: arraysIn(reply.answer) });
 };
+
+// Of the buffers of a step: matrices are large.
+function arraysIn(answer: unknown): ArrayBuffer[] {
+  const { buffers } = (answer ?? {}) as { buffers?: { bytes?: Uint8Array<ArrayBuffer> }[] };
+  return (buffers ?? []).flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes.buffer]));
+}
