@@ -135,6 +135,11 @@ void Context::override_traits(const DeviceTraits& traits) {
 }
 
 Status Context::prepare(const Plan& plan) {
+  std::vector<WantedPipeline> missing;
+  for (const Dispatch& dispatch : plan.dispatches) {
+    if (!impl_->pipelines.is_ready(*dispatch.kernel, 0)) missing.push_back({dispatch.kernel, 0});
+  }
+  impl_->pipelines.create_together(*impl_, missing);
   for (const Dispatch& dispatch : plan.dispatches) {
     const auto pipeline = impl_->pipelines.get(*impl_, dispatch.kernel, 0);
     if (!pipeline) return with_context(pipeline.error(), "preparing " + plan.name);

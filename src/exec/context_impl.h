@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -78,6 +79,11 @@ struct Pipeline {
   std::vector<std::function<void(Status)>> waiting;
 };
 
+struct WantedPipeline {
+  std::shared_ptr<const Kernel> kernel;
+  SharedBindings shared = 0;
+};
+
 class PipelineCache {
  public:
   // Waits for the compiler if the pipeline does not exist yet.
@@ -85,13 +91,21 @@ class PipelineCache {
                               SharedBindings shared);
   void get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                  std::function<void(Status)> ready);
+  // Creates those that do not exist at the same time, and waits for them: drivers compile on several threads. What
+  // fails, or cannot be waited for, is left to get().
+  void create_together(Context::Impl& context, std::span<const WantedPipeline> wanted);
   enum class Progress : std::uint8_t { absent, pending, ready };
-  [[nodiscard]] Progress progress_of(const Kernel& kernel);
+  [[nodiscard]] Progress progress_of(const Kernel& kernel, SharedBindings shared = 0);
+  [[nodiscard]] bool is_ready(const Kernel& kernel, SharedBindings shared) {
+    return progress_of(kernel, shared) == Progress::ready;
+  }
   // Tells all who still wait that nothing will come.
   void cancel();
 
  private:
   Pipeline* find(const Kernel& kernel, SharedBindings shared);
+  WGPUFuture begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel, SharedBindings shared,
+                   std::function<void(Status)> ready);
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<Pipeline>>> pipelines_;
 };
 
@@ -176,6 +190,8 @@ struct GrowingBuffer {
 
 // A dispatch with everything that encoding it needs.
 struct ReadyDispatch {
+  BoundSet bound;
+  SharedBindings shared = 0;
   const Pipeline* pipeline = nullptr;
   WGPUBindGroup group = nullptr;
   WGPUBuffer grid_buffer = nullptr;  // of an indirect grid
@@ -209,7 +225,8 @@ struct Context::Impl {
   Result<BufferHandle> create_buffer(std::uint64_t size_bytes, WGPUBufferUsage usage, std::string_view label);
   Status record(RecordTarget target, const Plan& plan, std::span<const Argument> arguments);
   Status resolve_dispatches(const Plan& plan, std::span<const BufferView> views);
-  Result<ReadyDispatch> resolve_dispatch(const Plan& plan, const Dispatch& dispatch, std::span<const BufferView> views);
+  Result<ReadyDispatch> bind_dispatch(const Plan& plan, const Dispatch& dispatch, std::span<const BufferView> views);
+  Status resolve_pipeline(const Dispatch& dispatch, ReadyDispatch& resolved);
   Result<BoundBuffer> bind_argument(const Plan& plan, const BoundRange& range, const BufferView& view,
                                     std::span<std::byte> params) const;
   void encode_plan(RecordTarget target, const Plan& plan);

@@ -154,8 +154,8 @@ Pipeline* PipelineCache::find(const Kernel& kernel, SharedBindings shared) {
   return nullptr;
 }
 
-PipelineCache::Progress PipelineCache::progress_of(const Kernel& kernel) {
-  const Pipeline* known = find(kernel, 0);
+PipelineCache::Progress PipelineCache::progress_of(const Kernel& kernel, SharedBindings shared) {
+  const Pipeline* known = find(kernel, shared);
   if (known == nullptr) return Progress::absent;
   return known->pipeline ? Progress::ready : Progress::pending;
 }
@@ -229,18 +229,23 @@ void finish_creation(WGPUCreatePipelineAsyncStatus result, WGPUComputePipeline r
 
 void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                               std::function<void(Status)> ready) {
-  Pipeline* known = find(*kernel, 0);
+  (void)begin(context, kernel, 0, std::move(ready));
+}
+
+WGPUFuture PipelineCache::begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
+                                SharedBindings shared, std::function<void(Status)> ready) {
+  Pipeline* known = find(*kernel, shared);
   if (known != nullptr && known->pipeline) {
     ready({});
-    return;
+    return {};
   }
   if (known != nullptr && !known->waiting.empty()) {
     known->waiting.push_back(std::move(ready));
-    return;
+    return {};
   }
   if (known == nullptr) {
     auto& bucket = pipelines_[kernel->text_hash];
-    bucket.push_back(new_pipeline(kernel, 0));
+    bucket.push_back(new_pipeline(kernel, shared));
     known = bucket.back().get();
   }
   ErrorScope scope(context);
@@ -248,7 +253,7 @@ void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<cons
   const std::string message = scope.pop();
   if (!message.empty()) {
     ready(pipeline_error(*kernel, compiler_error(context, parts.module.get(), kernel), message));
-    return;
+    return {};
   }
   if (!known->layout) known->layout = std::move(parts.layout);
   known->waiting.push_back(std::move(ready));
@@ -259,11 +264,34 @@ void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<cons
   descriptor.compute.module = parts.module.get();
   descriptor.compute.entryPoint = to_wgpu(kernel->entry);
   WGPUCreateComputePipelineAsyncCallbackInfo callback = WGPU_CREATE_COMPUTE_PIPELINE_ASYNC_CALLBACK_INFO_INIT;
-  // From poll() or wait(): never on a thread of the device's.
+  // From poll(), wait() or create_together(): never on a thread of the device's.
   callback.mode = WGPUCallbackMode_AllowProcessEvents;
   callback.callback = finish_creation;
   callback.userdata1 = new AsyncCreation{known, &context, context.lives, kernel, std::move(parts.module)};
-  wgpuDeviceCreateComputePipelineAsync(context.device.get(), &descriptor, callback);
+  return wgpuDeviceCreateComputePipelineAsync(context.device.get(), &descriptor, callback);
+}
+
+void PipelineCache::create_together(Context::Impl& context, std::span<const WantedPipeline> wanted) {
+  if (!context.waiter.can_wait() || wanted.size() < 2) return;
+  struct Creation {
+    WGPUFuture future{};
+    bool is_done = false;
+  };
+  const auto start = Clock::now();
+  // Shared with the callbacks, which come later should waiting fail.
+  const auto creations = std::make_shared<std::vector<Creation>>(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Creation& creation = (*creations)[i];
+    // What others wait for is not waited for here: their callbacks run in poll() and wait() only.
+    creation.is_done = find(*wanted[i].kernel, wanted[i].shared) != nullptr;
+    if (creation.is_done) continue;
+    creation.future = begin(context, wanted[i].kernel, wanted[i].shared,
+                            [creations, i](const Status&) { (*creations)[i].is_done = true; });
+  }
+  for (const Creation& creation : *creations) {
+    if (!creation.is_done) context.waiter.wait(creation.future, creation.is_done);
+  }
+  context.statistics.pipeline_milliseconds += milliseconds_since(start);
 }
 
 void PipelineCache::cancel() {

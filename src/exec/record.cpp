@@ -181,10 +181,11 @@ Result<BoundBuffer> Context::Impl::bind_argument(const Plan& plan, const BoundRa
   return item;
 }
 
-Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Dispatch& dispatch,
-                                                      std::span<const BufferView> views) {
+Result<ReadyDispatch> Context::Impl::bind_dispatch(const Plan& plan, const Dispatch& dispatch,
+                                                   std::span<const BufferView> views) {
   const Kernel& kernel = *dispatch.kernel;
-  BoundSet bound;
+  ReadyDispatch result;
+  BoundSet& bound = result.bound;
   std::array<std::byte, most_params_bytes> params{};  // zeros in the padding: params are found by their bytes
   if (dispatch.params.size() > params.size() || kernel.bindings.size() > BoundSet::most) {
     return fail(ErrorKind::internal, std::format("Kernel {} has too many params or bindings.", kernel.name));
@@ -232,13 +233,7 @@ Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Di
     bound.items[bound.count++] = {uniform->index, place->buffer, place->offset, size};
   }
 
-  ReadyDispatch result;
-  const auto pipeline = pipelines.get(*this, dispatch.kernel, *shared);
-  if (!pipeline) return std::unexpected(pipeline.error());
-  result.pipeline = *pipeline;
-  const auto group = bind_groups.get(*this, **pipeline, bound);
-  if (!group) return std::unexpected(group.error());
-  result.group = *group;
+  result.shared = *shared;
   if (const auto& slot = dispatch.grid.indirect) {
     const bool is_scratch = slot->kind == SlotKind::scratch;
     result.grid_buffer = is_scratch ? scratch_buffer(plan, slot->index) : views[slot->index].buffer;
@@ -248,6 +243,16 @@ Result<ReadyDispatch> Context::Impl::resolve_dispatch(const Plan& plan, const Di
   return result;
 }
 
+Status Context::Impl::resolve_pipeline(const Dispatch& dispatch, ReadyDispatch& resolved) {
+  const auto pipeline = pipelines.get(*this, dispatch.kernel, resolved.shared);
+  if (!pipeline) return std::unexpected(pipeline.error());
+  resolved.pipeline = *pipeline;
+  const auto group = bind_groups.get(*this, **pipeline, resolved.bound);
+  if (!group) return std::unexpected(group.error());
+  resolved.group = *group;
+  return {};
+}
+
 Status Context::Impl::resolve_dispatches(const Plan& plan, std::span<const BufferView> views) {
   if (const Status ok = ensure_scratch(plan); !ok) return ok;
   if (constants.is_full()) {
@@ -255,14 +260,22 @@ Status Context::Impl::resolve_dispatches(const Plan& plan, std::span<const Buffe
     bind_groups.clear();
   }
   bind_groups.make_room(plan.dispatches.size());
+  const auto at_step = [&](std::size_t step, const Error& error) {
+    return with_context(
+        error, std::format("recording pass {} ({}) of {}", step, plan.dispatches[step].kernel->name, plan.name));
+  };
   ready.clear();
+  std::vector<WantedPipeline> missing;
   for (std::size_t step = 0; step < plan.dispatches.size(); ++step) {
-    const auto resolved = resolve_dispatch(plan, plan.dispatches[step], views);
-    if (!resolved) {
-      return with_context(resolved.error(), std::format("recording pass {} ({}) of {}", step,
-                                                        plan.dispatches[step].kernel->name, plan.name));
-    }
-    ready.push_back(*resolved);
+    const Dispatch& dispatch = plan.dispatches[step];
+    const auto bound = bind_dispatch(plan, dispatch, views);
+    if (!bound) return at_step(step, bound.error());
+    ready.push_back(*bound);
+    if (!pipelines.is_ready(*dispatch.kernel, bound->shared)) missing.push_back({dispatch.kernel, bound->shared});
+  }
+  pipelines.create_together(*this, missing);
+  for (std::size_t step = 0; step < plan.dispatches.size(); ++step) {
+    if (const Status ok = resolve_pipeline(plan.dispatches[step], ready[step]); !ok) return at_step(step, ok.error());
   }
   return {};
 }
