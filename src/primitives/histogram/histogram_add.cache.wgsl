@@ -11,7 +11,7 @@ fn begin_counting(first_cell: u32, thread: Thread) {
 }
 
 fn add_to_cell(cell: u32, amount: Amount) {
-  if (cell == NO_CELL) { return; }
+  if (cell >= params.cell_count) { return; }
   let slot = cell % COUNTER_COUNT;
   var owner = atomicLoad(&owners[slot]);
   if (owner == NO_CELL) {

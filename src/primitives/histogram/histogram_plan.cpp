@@ -262,8 +262,12 @@ struct Problem {
   std::uint64_t window_count = 1;  // of the cells
   std::uint32_t window_cells = 0;  // counters have room for so many
   std::uint32_t copies = 1;
-  bool stores = false;  // one workgroup writes the output
+  bool has_spare_cell = false;  // counters of a cell behind the window's, for samples in no bin
+  bool stores = false;          // one workgroup writes the output
 
+  // Every sample is in a cell.
+  [[nodiscard]] bool counts_all() const { return search.counts_all && channel_mask == (1u << shape.channels) - 1; }
+  [[nodiscard]] std::uint32_t counter_count() const { return (window_cells + (has_spare_cell ? 1 : 0)) * copies; }
   [[nodiscard]] bool is_fixed() const { return shape.weights == HistogramWeights::floats; }
   [[nodiscard]] std::uint32_t amount_bytes() const { return is_fixed() ? 8 : 4; }
   [[nodiscard]] std::uint32_t sample_bytes() const { return bytes_of(shape.sample); }
@@ -381,19 +385,21 @@ void add_bins(KernelBuilder& builder, const Problem& problem) {
 
 std::string window_function(const Problem& problem) {
   const bool is_one = problem.window_count == 1;
-  const std::string place = is_one ? "cell" : "(cell - window_first)";
+  // Adding to a spare cell costs less than asking whether there is a cell to add to.
+  const std::string place = problem.has_spare_cell ? "min(cell, WINDOW_CELLS)"
+                            : is_one               ? "cell"
+                                                   : "(cell - window_first)";
   const std::string counter = problem.copies == 1 ? place : std::format("{} * COPIES + copy", place);
-  const bool counts_all =
-      is_one && problem.search.counts_all && problem.channel_mask == (1u << problem.shape.channels) - 1;
+  const bool is_checked = !problem.has_spare_cell && !(is_one && problem.counts_all());
   return std::format("fn add_to_cell(cell: u32, amount: Amount) {{\n  {}add_to_counter({}, amount);{}\n}}\n",
-                     counts_all ? "" : std::format("if ({} < WINDOW_CELLS) {{ ", place), counter,
-                     counts_all ? "" : " }");
+                     is_checked ? std::format("if ({} < WINDOW_CELLS) {{ ", place) : "", counter,
+                     is_checked ? " }" : "");
 }
 
 void add_counters(KernelBuilder& builder, const Problem& problem) {
   const bool fixed = problem.is_fixed();
   builder.alias("Amount", fixed ? "vec2u" : "u32");
-  const std::uint32_t counters = problem.window_cells * problem.copies;
+  const std::uint32_t counters = problem.counter_count();
   builder.constant("COUNTER_COUNT", counters);
   builder.more_workgroup_bytes(counters * problem.amount_bytes());
   builder.part(fixed ? "histogram_counters.pairs.wgsl" : "histogram_counters.words.wgsl");
@@ -502,6 +508,8 @@ Status choose_path(Problem& problem) {
       std::min<std::uint64_t>(std::uint64_t{24} * tuning.workgroup_size, problem.traits.max_workgroup_bytes);
   while (problem.copies * 2 <= tuning.copies && std::uint64_t{problem.copies} * 2 * bytes <= budget)
     problem.copies *= 2;
+  problem.has_spare_cell =
+      windows == 1 && !problem.counts_all() && std::uint64_t{problem.window_cells + 1} * problem.copies <= room;
   return {};
 }
 
