@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <format>
+#include <functional>
+#include <limits>
+#include <utility>
 
 #include "exec/context_impl.h"
 #include "exec/host_buffers.h"
@@ -31,7 +34,7 @@ Status check_indices(std::span<const std::uint32_t> indices, std::uint32_t count
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < count) continue;
     return fail(ErrorKind::invalid_request,
-                std::format("Entry {} is in {} {}; there are {}.", i, what, indices[i], count));
+                std::format("Entry {} is in {} {}; there are {}; all count from 0.", i, what, indices[i], count));
   }
   return {};
 }
@@ -101,7 +104,9 @@ struct SparseMatrix::Impl {
     return has_values ? add(arrays.rest_values, value_words(rest), "rest_values") : Status{};
   }
 
-  Status upload_values(BufferView& view, std::span<const double> values, SparseValues kind);
+  // `place` names the row and the column of an entry.
+  using Place = std::function<std::pair<std::uint32_t, std::uint32_t>(std::size_t)>;
+  Status upload_values(BufferView& view, std::span<const double> values, SparseValues kind, const Place& place);
   Status analyse(const SparseMatrixOptions& options);
   Status convert_to(const SparseShape& wanted, std::uint32_t most_growth);
   Status expand_rows();
@@ -118,14 +123,18 @@ const SparseShape& SparseMatrix::shape() const { return impl_->shape; }
 const SparseBuffers& SparseMatrix::buffers() const { return impl_->buffers; }
 const SparseAnalysis& SparseMatrix::analysis() const { return impl_->analysis; }
 
-Status SparseMatrix::Impl::upload_values(BufferView& view, std::span<const double> values, SparseValues kind) {
+Status SparseMatrix::Impl::upload_values(BufferView& view, std::span<const double> values, SparseValues kind,
+                                         const Place& place) {
   const double most = kind == SparseValues::f16 ? 65504.0 : std::numeric_limits<float>::max();
   std::vector<std::uint32_t> words(kind == SparseValues::f16 ? (values.size() + 1) / 2 : values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto value = static_cast<float>(values[i]);
     if (std::isfinite(values[i]) && !(std::abs(value) <= most)) {
-      return fail(ErrorKind::invalid_request, std::format("Value {} of entry {} is beyond the range of {} (+-{}).",
-                                                          values[i], i, to_string(kind), most));
+      const auto [row, column] = place(i);
+      return fail(ErrorKind::invalid_request,
+                  std::format("The entry in row {}, column {} is {}, beyond the range of {} (+-{}); rows and columns "
+                              "count from 0.",
+                              row, column, values[i], to_string(kind), most));
     }
     if (kind == SparseValues::f16) {
       words[i / 2] |= half_bits(values[i]) << (i % 2 * 16);
@@ -279,7 +288,10 @@ Result<SparseMatrix> SparseMatrix::create(Context& context, const host::CsrArray
   Status ok = impl->upload(buffers.row_offsets, std::as_bytes(csr.row_offsets), "row_offsets");
   if (ok) ok = impl->upload(buffers.columns, std::as_bytes(csr.columns), "columns");
   if (ok && impl->shape.values != SparseValues::ones) {
-    ok = impl->upload_values(buffers.values, csr.values, impl->shape.values);
+    ok = impl->upload_values(buffers.values, csr.values, impl->shape.values, [&csr](std::size_t entry) {
+      const auto end = std::ranges::upper_bound(csr.row_offsets, entry);
+      return std::pair(static_cast<std::uint32_t>(end - csr.row_offsets.begin() - 1), csr.columns[entry]);
+    });
   }
   if (ok) ok = impl->settle(options);
   if (!ok) return std::unexpected(ok.error());
@@ -309,7 +321,10 @@ Result<SparseMatrix> SparseMatrix::create(Context& context, const host::CooArray
     BufferView stored;
     Status ok = source.upload(given.rows, std::as_bytes(coo.rows), "rows");
     if (ok) ok = source.upload(given.columns, std::as_bytes(coo.columns), "columns");
-    if (ok && has_values) ok = source.upload_values(given.values, coo.values, impl->shape.values);
+    if (ok && has_values) {
+      ok = source.upload_values(given.values, coo.values, impl->shape.values,
+                                [&coo](std::size_t entry) { return std::pair(coo.rows[entry], coo.columns[entry]); });
+    }
     if (ok) ok = source.add(stored, 1, "stored_count");
     if (ok) ok = impl->add(impl->buffers.row_offsets, coo.row_count + std::uint64_t{1}, "row_offsets");
     if (ok) ok = impl->add_arrays(impl->shape, impl->buffers);

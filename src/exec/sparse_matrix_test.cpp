@@ -127,6 +127,8 @@ TEST_P(SparseMatrixTest, PatternsHalvesAndNothing) {
     const auto matrix = SparseMatrix::create(context(), none.coo, {.format = SparseFormat::hybrid});
     ASSERT_TRUE(matrix.has_value()) << matrix.error().message;
     check(nothing, *matrix);
+    EXPECT_EQ(matrix->shape().format, SparseFormat::csr);
+    EXPECT_EQ(matrix->analysis().reason, "without entries there is nothing to store as hybrid");
   }
 }
 
@@ -136,7 +138,7 @@ TEST_P(SparseMatrixTest, FaultsAreNamed) {
   EXPECT_EQ(refusal(arrays.coo), "no error");
   host::CooArrays bad = arrays.coo;
   bad.row_count = 2;
-  EXPECT_THAT(refusal(bad), HasSubstr("Entry 1 is in row 2; there are 2"));
+  EXPECT_EQ(refusal(bad), "Entry 1 is in row 2; there are 2; all count from 0.");
   bad = arrays.coo;
   bad.column_count = 3;
   EXPECT_THAT(refusal(bad), HasSubstr("Entry 0 is in column 3; there are 3"));
@@ -144,11 +146,20 @@ TEST_P(SparseMatrixTest, FaultsAreNamed) {
   bad.values = bad.values.first(1);
   EXPECT_THAT(refusal(bad), HasSubstr("1 values are not the same entries"));
   arrays.values[1] = 1e300;
-  EXPECT_THAT(refusal(arrays.coo), HasSubstr("entry 1 is beyond the range of f32"));
+  EXPECT_THAT(refusal(arrays.coo), HasSubstr("The entry in row 2, column 1 is 1e+300, beyond the range of f32"));
   arrays.values[1] = 70000;
   EXPECT_THAT(refusal(arrays.coo, {.values = SparseValues::f16}), HasSubstr("beyond the range of f16"));
   arrays.values[1] = std::numeric_limits<double>::infinity();
   EXPECT_EQ(refusal(arrays.coo), "no error");
+  // Row 1 is empty.
+  const std::vector<std::uint32_t> offsets{0, 1, 1, 3};
+  const std::vector<std::uint32_t> columns{3, 1, 2};
+  const std::vector<double> values{1, 2, -1e300};
+  const auto from_rows = SparseMatrix::create(
+      context(),
+      host::CsrArrays{.row_count = 3, .column_count = 4, .row_offsets = offsets, .columns = columns, .values = values});
+  ASSERT_FALSE(from_rows.has_value());
+  EXPECT_THAT(from_rows.error().message, HasSubstr("The entry in row 2, column 2 is -1e+300, beyond the range of f32"));
   EntryList uneven{.row_count = 200, .column_count = 200, .entries = {{0, 0, 1}}};
   for (std::uint32_t c = 0; c < 200; ++c) uneven.entries.push_back({5, c, 1});
   const Arrays one_long_row = arrays_of(uneven);

@@ -31,12 +31,16 @@ Status check_csr(const CsrArrays& matrix) {
   for (std::size_t r = 0; r < rows; ++r) {
     const std::uint32_t begin = matrix.row_offsets[r];
     const std::uint32_t end = matrix.row_offsets[r + 1];
-    if (end < begin) return refuse(std::format("Row {} begins at entry {} and ends at {}.", r, begin, end));
+    if (end < begin) {
+      return refuse(
+          std::format("Row {} begins at entry {} and ends at {}; rows and entries count from 0.", r, begin, end));
+    }
     // Offsets that descend later may pass the end before they do.
     for (std::uint32_t e = begin; e < end && e < matrix.columns.size(); ++e) {
       if (matrix.columns[e] >= matrix.column_count) {
-        return refuse(std::format("Row {} has an entry in column {}; there are {} columns.", r, matrix.columns[e],
-                                  matrix.column_count));
+        return refuse(
+            std::format("Row {} has an entry in column {}; there are {} columns; rows and columns count from 0.", r,
+                        matrix.columns[e], matrix.column_count));
       }
     }
   }
@@ -48,7 +52,8 @@ Status check_finite(const CsrArrays& matrix) {
     for (std::uint32_t e = matrix.row_offsets[r]; e < matrix.row_offsets[r + 1]; ++e) {
       if (std::isfinite(matrix.value(e))) continue;
       return fail(ErrorKind::invalid_request,
-                  std::format("The entry in row {}, column {} is {}.", r, matrix.columns[e], matrix.value(e)));
+                  std::format("The entry in row {}, column {} is {}; rows and columns count from 0.", r,
+                              matrix.columns[e], matrix.value(e)));
     }
   }
   return {};

@@ -132,7 +132,9 @@ Status check_request(const CsrArrays& matrix, std::span<const double> b, const S
   }
   for (const auto& [numbers, what] : {std::pair{b, "right side"}, {options.first_guess, "first guess"}}) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (!std::isfinite(numbers[i])) return refuse(std::format("Number {} of the {} is {}.", i, what, numbers[i]));
+      if (!std::isfinite(numbers[i])) {
+        return refuse(std::format("Number {} of the {} is {}; numbers count from 0.", i, what, numbers[i]));
+      }
     }
   }
   if (!(options.tolerance > 0)) return refuse(std::format("A tolerance of {} is not more than 0.", options.tolerance));
@@ -143,8 +145,8 @@ Status check_request(const CsrArrays& matrix, std::span<const double> b, const S
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::uint32_t e = matrix.row_offsets[row]; e < matrix.row_offsets[row + 1]; ++e) {
       if (std::abs(matrix.value(e)) > std::numeric_limits<float>::max()) {
-        return refuse(
-            std::format("The entry in row {}, column {} is {}, beyond f32.", row, matrix.columns[e], matrix.value(e)));
+        return refuse(std::format("The entry in row {}, column {} is {}, beyond f32; rows and columns count from 0.",
+                                  row, matrix.columns[e], matrix.value(e)));
       }
     }
   }
@@ -152,7 +154,7 @@ Status check_request(const CsrArrays& matrix, std::span<const double> b, const S
   if (const auto found = find_asymmetry(matrix, options.symmetry_tolerance)) {
     return refuse(
         std::format("The matrix is not symmetric: the entry in row {}, column {} is {}, and that in row {}, "
-                    "column {} is {}.",
+                    "column {} is {}; rows and columns count from 0.",
                     found->row, found->column, found->value, found->column, found->row, found->mirror));
   }
   return {};
@@ -343,8 +345,9 @@ Result<SolveReport> solve(Context& context, const CsrArrays& matrix, std::span<c
     for (std::uint32_t e = matrix.row_offsets[*bad_row]; e < matrix.row_offsets[*bad_row + std::size_t{1}]; ++e) {
       if (matrix.columns[e] == *bad_row) diagonal += matrix.value(e);
     }
-    report.words = std::format("The matrix is not positive definite in f32: the diagonal entry of row {} is {}.",
-                               *bad_row, diagonal);
+    report.words = std::format(
+        "The matrix is not positive definite in f32: the diagonal entry of row {} is {}; rows count from 0.", *bad_row,
+        diagonal);
     return report;
   }
   for (;;) {

@@ -67,10 +67,10 @@ Status check_result(const SparseShape& csr, const SparseShape& result) {
 
 std::string_view lesser_formats(SparseFormat format) {
   switch (format) {
-    case SparseFormat::ell: return "a hybrid of fewer slots, sliced_ell, or csr as it is";
-    case SparseFormat::hybrid: return "a hybrid of fewer slots, or csr as it is";
-    case SparseFormat::sliced_ell: return "slices of fewer rows or of reordered ones, or csr as it is";
-    default: return "smaller blocks, or csr as it is";
+    case SparseFormat::ell: return "hybrid, sliced_ell or csr";
+    case SparseFormat::hybrid: return "csr, or fewer slots";
+    case SparseFormat::sliced_ell: return "hybrid or csr, or slices of fewer rows";
+    default: return "csr, or smaller blocks";
   }
 }
 

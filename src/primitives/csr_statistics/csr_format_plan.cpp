@@ -109,6 +109,10 @@ FormatSuggestion suggest_format(const SparseShape& csr, const CsrStatistics& sta
     if (!is_allowed || !fits(candidate.shape, traits)) continue;
     if (best.shape.format == SparseFormat::csr || bytes < best.bytes) best = {candidate.shape, bytes, {}};
   }
+  if (csr.entry_count == 0) {
+    best.reason = "there are no entries";
+    return best;
+  }
   best.reason = best.shape.format == SparseFormat::csr
                     ? std::format(
                           "no other format takes at most {} times the {} bytes of csr with no more than {} slots for a "
@@ -122,11 +126,15 @@ Result<FormatSuggestion> shape_in_format(const SparseShape& csr, const CsrStatis
   SparseShape plain = csr;
   plain.longest_row = statistics.longest_row;
   const std::uint64_t csr_bytes = stored_bytes(plain);
-  // Without entries all formats are the same: none are stored.
-  if (format == SparseFormat::csr || format == SparseFormat::coo || csr.entry_count == 0) {
-    if (format == SparseFormat::coo) plain.format = format;
+  if (format == SparseFormat::csr || format == SparseFormat::coo) {
+    plain.format = format;
     const std::uint64_t bytes = stored_bytes(plain);
     return FormatSuggestion{plain, bytes, size_text(bytes, csr_bytes, statistics.longest_row)};
+  }
+  // Formats of slots have at least one.
+  if (csr.entry_count == 0) {
+    return FormatSuggestion{plain, csr_bytes,
+                            std::format("without entries there is nothing to store as {}", to_string(format))};
   }
   std::optional<FormatSuggestion> best;
   for (const Candidate& candidate : candidates_of(csr, statistics)) {
@@ -136,7 +144,11 @@ Result<FormatSuggestion> shape_in_format(const SparseShape& csr, const CsrStatis
   }
   if (best) return *best;
   // A hybrid needs a row that is longer than others; blocks need ascending columns and to have been counted.
-  if (format == SparseFormat::hybrid) return shape_in_format(csr, statistics, SparseFormat::ell);
+  if (format == SparseFormat::hybrid) {
+    auto ell = shape_in_format(csr, statistics, SparseFormat::ell);
+    if (ell) ell->reason = "no row has a second entry for the rest of a hybrid; " + ell->reason;
+    return ell;
+  }
   return fail(ErrorKind::unsupported,
               format == SparseFormat::block_ell && statistics.descent_count != 0
                   ? "Blocks need rows whose columns ascend; sort the entries first (record_coo_to_csr)."

@@ -98,6 +98,28 @@ FormatSuggestion suggested(const std::vector<std::uint32_t>& lengths, const CsrS
   return suggestion;
 }
 
+TEST(FormatSuggestion, WithoutEntriesThereIsNothingToChoose) {
+  const std::vector<std::uint32_t> lengths(9, 0);
+  const auto statistics = statistics_of(lengths);
+  EXPECT_EQ(suggested(lengths, statistics).shape.format, SparseFormat::csr);
+  EXPECT_EQ(suggested(lengths, statistics).reason, "there are no entries");
+  const auto blocks = shape_in_format(csr_of(lengths), statistics, SparseFormat::block_ell);
+  ASSERT_TRUE(blocks.has_value());
+  EXPECT_EQ(blocks->shape.format, SparseFormat::csr);
+  EXPECT_EQ(blocks->reason, "without entries there is nothing to store as block_ell");
+  const auto coo = shape_in_format(csr_of(lengths), statistics, SparseFormat::coo);
+  ASSERT_TRUE(coo.has_value());
+  EXPECT_EQ(coo->shape.format, SparseFormat::coo);
+}
+
+TEST(FormatSuggestion, AHybridWithoutARestIsEllAndSaysSo) {
+  const std::vector<std::uint32_t> lengths{1, 0, 1};
+  const auto hybrid = shape_in_format(csr_of(lengths), statistics_of(lengths), SparseFormat::hybrid);
+  ASSERT_TRUE(hybrid.has_value());
+  EXPECT_EQ(hybrid->shape.format, SparseFormat::ell);
+  EXPECT_THAT(hybrid->reason, HasSubstr("no row has a second entry for the rest of a hybrid"));
+}
+
 TEST(FormatSuggestion, EqualRowsSpeakForEll) {
   const std::vector<std::uint32_t> lengths(50'000, 7);
   const auto ell = suggested(lengths, statistics_of(lengths));

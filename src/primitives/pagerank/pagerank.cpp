@@ -78,7 +78,8 @@ Status check_request(const CsrArrays& edges, const PagerankOptions& options) {
   for (std::size_t row = 0; row < edges.row_count; ++row) {
     for (std::uint32_t e = edges.row_offsets[row]; e < edges.row_offsets[row + 1]; ++e) {
       if (edges.value(e) < 0) {
-        return refuse(std::format("The edge from {} to {} has a weight of {}.", row, edges.columns[e], edges.value(e)));
+        return refuse(std::format("The edge from {} to {} has a weight of {}; nodes count from 0.", row,
+                                  edges.columns[e], edges.value(e)));
       }
     }
   }
