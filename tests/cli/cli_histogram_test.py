@@ -27,6 +27,7 @@ class Histogram(CliTest):
         for dtype in ["u1", "u2", "u4", "i1", "i2", "i4", "f4"]:
             items = random_items(dtype, 3001)
             self.check(items, "--bins", 37, bins=37)
+            self.check(items, "--bins", "2^7", bins=128)
             low, high = float(items.min()) * 0.75, float(items.max()) * 0.6 + 1
             self.check(items, "--bins", 100, "--range", repr(low), repr(high), bins=100, range=(low, high))
         flags = random_items("b1", 500)
@@ -58,8 +59,8 @@ class Histogram(CliTest):
             np.save(self.path("edges.npy"), stored)
             self.check(items, "--edges", self.path("edges.npy"), bins=stored.astype("f8"))
         np.save(self.path("edges.npy"), edges[::-1])
-        self.assert_refused(2, "Edges must ascend", "histogram", "--edges", self.path("edges.npy"), "-o",
-                            self.path("o.npy"), self.path("items.npy"))
+        self.assert_refused(2, f"--edges {self.path('edges.npy')}: Edges must ascend", "histogram", "--edges",
+                            self.path("edges.npy"), "-o", self.path("o.npy"), self.path("items.npy"))
         self.assert_refused(2, "excludes", "histogram", "--edges", self.path("edges.npy"), "--bins", 3, "-o",
                             self.path("o.npy"), self.path("items.npy"))
 
@@ -154,8 +155,12 @@ class Histogram(CliTest):
         good = self.save(np.arange(10, dtype="f4"))
         out = self.path("out.npy")
         self.assert_refused(2, "histogram needs --output", "histogram", good)
-        self.assert_refused(2, "below the upper one, not 2 to 1", "histogram", "--range", 2, 1, "-o", out, good)
-        self.assert_refused(2, "1 to 16777216 bins, not 0", "histogram", "--bins", 0, "-o", out, good)
+        self.assert_refused(2, "--bins 10 --range 2 1: Even bins need a finite range whose lower end is below the upper "
+                            "one, not 2 to 1", "histogram", "--range", 2, 1, "-o", out, good)
+        self.assert_refused(2, "--bins 0: A histogram has 1 to 16777216 bins, not 0", "histogram", "--bins", 0, "-o", out, good)
+        self.assert_refused(2, '--bins: "many" is no count', "histogram", "--bins", "many", "-o", out, good)
+        self.assert_refused(2, "--bins", "histogram", "--bins", "2^40", "-o", out, good)
+        self.assert_refused(2, "--range", "histogram", "--range", "low", 2, "-o", out, good)
         self.assert_refused(2, "--cast f4", "histogram", "-o", out, self.save(np.arange(3.0), "wide.npy"))
         self.assert_refused(2, "convert them to 32 bits", "histogram", "-o", out, self.save(np.arange(3), "long.npy"))
         self.assert_refused(2, "No such file", "histogram", "-o", out, self.path("missing.npy"))

@@ -211,12 +211,13 @@ class Scan(ScansTest):
             file.write(done.stdout)
         self.assert_same(self.loaded(), np.cumsum(np.arange(4, dtype="u4")))
 
-    def test_may_replace_its_input(self):
+    def test_replaces_an_older_result(self):
         items = random_items("f4", 100_000)
         path = self.save(items)
-        self.output_of("scan", "--op", "max", path, "-o", path)
-        self.assert_same(np.load(path), np.maximum.accumulate(items))
-        self.assertEqual(os.listdir(self.folder.name), ["items.npy"])
+        older = self.save(np.zeros(3), "out.npy")
+        self.output_of("scan", "--op", "max", path, "-o", older)
+        self.assert_same(np.load(older), np.maximum.accumulate(items))
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["items.npy", "out.npy"])
 
     def test_other_paths_give_the_same(self):
         items = random_items("u4", 100_003)
@@ -464,7 +465,7 @@ class Refusals(ScansTest):
         self.assert_refused(2, "--inclusive", "scan", "--inclusive", "--exclusive", self.good, "-o", self.out)
         self.assert_refused(2, "second.npy", "scan", self.good, "second.npy", "-o", self.out)
         self.assert_refused(2, "--axis", "scan", self.good, "-o", self.out, "--axis", "0")
-        self.assert_refused(2, "empty name", "scan", self.good, "-o", "")
+        self.assert_refused(2, "--output: the name of the file is empty", "scan", self.good, "-o", "")
         self.assert_refused(2, "--cast", "select", "--where", "true", "--cast", "i4", self.good, "-o", self.out)
         self.assert_only("good.npy")
 
@@ -493,7 +494,7 @@ class Refusals(ScansTest):
         np.save(self.out, np.arange(3))
         self.assert_refused(2, "--where", "select", "--where", "nonsense", "-o", self.out, self.good)
         self.assert_refused(2, "--transform", "scan", "--transform", "nonsense", "-o", self.out, self.good)
-        self.assert_refused(2, "--where", "select", "--where", "nonsense", "-o", self.good, self.good)
+        self.assert_refused(2, "would overwrite", "select", "--where", "true", "-o", self.good, self.good)
         np.testing.assert_array_equal(np.load(self.out), np.arange(3))
         np.testing.assert_array_equal(np.load(self.good), np.arange(10, dtype="f4"))
         self.assert_only("good.npy", "out.npy")

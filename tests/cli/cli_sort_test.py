@@ -151,12 +151,6 @@ class Sort(SortTest):
                        self.path("out.npy"))
         self.assert_same(np.load(self.path("out.npy")), values.ravel()[order_of(keys)])
 
-    def test_a_file_may_be_sorted_into_itself(self):
-        keys = repeated("f4", 3000)
-        file = self.save(keys)
-        self.output_of("sort", file, "-o", file)
-        self.assert_same(np.load(file), np.sort(keys))
-
     def test_standard_input_and_forced_paths(self):
         keys = repeated("u4", 20_000)
         file, out = self.save(keys), self.path("out.npy")

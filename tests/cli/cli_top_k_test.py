@@ -97,7 +97,7 @@ class Refusals(TopKTest):
         self.assert_refused(2, "topk needs --output, --indices-out or --values-out", "topk", "-k", 3, keys)
         self.assert_refused(2, "-k is required", "topk", keys, "-o", out)
         self.assert_refused(2, "--smallest", "topk", "-k", 3, "--smallest", "--largest", keys, "-o", out)
-        self.assert_refused(2, "\"many\"", "topk", "-k", "many", keys, "-o", out)
+        self.assert_refused(2, "-k: \"many\" is no count", "topk", "-k", "many", keys, "-o", out)
         values = self.save(np.arange(99), "values.npy")
         self.assert_refused(2, "99 values", "topk", "-k", 3, keys, "--values", values, "--values-out", out)
         self.assert_refused(2, "items.npy: ", "topk", "-k", 3, self.save(np.array(["a"])), "-o", out)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <format>
 #include <limits>
 #include <optional>
@@ -11,6 +12,23 @@
 #include "output_file.h"
 
 namespace upsweep::cli {
+namespace {
+
+constexpr const char* standard_input = "/dev/stdin";
+
+// Whether writing one would change or lose the other. Devices and pipes take what comes.
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(a, error) && fs::exists(b, error)) {
+    return fs::equivalent(a, b, error) && !fs::is_other(a, error);
+  }
+  // Of a path that exists in no part weakly_canonical makes no absolute one.
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
+  return !error && first == fs::weakly_canonical(fs::absolute(b, error), error);
+}
+
+}  // namespace
 
 std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
   const bool is_request = error.kind == ErrorKind::invalid_request || error.kind == ErrorKind::unsupported ||
@@ -72,11 +90,73 @@ Expected<std::uint64_t> parse_count(std::string_view text) {
   return *value;
 }
 
+CLI::Validator count_text() {
+  const auto rewrite = [](std::string& text) {
+    const auto count = parse_count(text);
+    if (!count) return count.error().message;
+    text = std::to_string(*count);
+    return std::string();
+  };
+  return {rewrite, "", "count"};
+}
+
+CLI::Option* Program::reads(CLI::Option* option) {
+  inputs_.push_back(option);
+  return option->transform([](const std::string& path) { return path == "-" ? standard_input : path; });
+}
+
+CLI::Option* Program::writes(CLI::Option* option) {
+  outputs_.push_back(option);
+  return option;
+}
+
+Outcome Program::check_files() const {
+  struct File {
+    std::string option;
+    std::string path;
+  };
+  // Options of other commands were not given.
+  const auto given = [](const std::vector<const CLI::Option*>& options) {
+    std::vector<File> files;
+    for (const CLI::Option* option : options) {
+      for (const std::string& path : option->results()) files.push_back({option->get_name(), path});
+    }
+    return files;
+  };
+  const std::vector<File> inputs = given(inputs_);
+  const std::vector<File> outputs = given(outputs_);
+  for (const std::vector<File>* files : {&inputs, &outputs}) {
+    const auto nameless = std::ranges::find(*files, "", &File::path);
+    if (nameless != files->end()) return refuse(std::format("{}: the name of the file is empty", nameless->option));
+  }
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    const auto before = std::ranges::find(inputs.begin(), input, standard_input, &File::path);
+    if (input->path == standard_input && before != input) {
+      return refuse(std::format("{} and {} cannot both be standard input", before->option, input->option));
+    }
+  }
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path == "-") {
+      return refuse(std::format("{} -: results go to a file; ./- is one of that name", output->option));
+    }
+    const auto is_it = [&](const File& other) { return is_same_file(output->path, other.path); };
+    if (const auto input = std::ranges::find_if(inputs, is_it); input != inputs.end()) {
+      return refuse(std::format("{} would overwrite {}, an input ({}); name another file", output->option,
+                                npy::one_line(output->path), input->option));
+    }
+    if (const auto other = std::ranges::find_if(outputs.begin(), output, is_it); other != output) {
+      return refuse(
+          std::format("{} and {} name the same file, {}", other->option, output->option, npy::one_line(output->path)));
+    }
+  }
+  return {};
+}
+
 Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length) {
   const auto rows = parse_count(text);
   constexpr std::uint64_t most = 0xffffffff;
   if (rows && (row_length > most || (row_length != 0 && *rows > most / row_length))) {
-    return refuse(std::format("{} rows of {} items are more than the device can count", *rows, row_length));
+    return refuse(std::format("--rows: {} rows of {} items are more than the device can count", *rows, row_length));
   }
   return rows;
 }

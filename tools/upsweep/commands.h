@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "upsweep/context.h"
 
@@ -46,6 +47,8 @@ std::string single_line(std::string_view text);
 
 // 1000000, 1e6 or 2^20.
 Expected<std::uint64_t> parse_count(std::string_view text);
+// For CLI::Option::transform: an option takes counts written so, and its errors name it.
+CLI::Validator count_text();
 // A count of rows of so many items each, which 32-bit indices must reach.
 Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length);
 
@@ -58,6 +61,12 @@ struct Program {
   GlobalOptions global;
   std::function<Outcome()> action;  // of the command that was chosen
 
+  // Options that name files. Inputs may be "-", standard input. Before a command runs it is refused if one of its
+  // outputs is "-", one of its inputs or another output, or if two inputs are standard input.
+  CLI::Option* reads(CLI::Option* option);
+  CLI::Option* writes(CLI::Option* option);
+  [[nodiscard]] Outcome check_files() const;
+
   // A command whose options fill `options`, and which runs as run(program, options).
   template <typename Options, typename Run>
   CLI::App& add(CLI::App& parent, std::string name, std::string description, std::string examples,
@@ -65,9 +74,18 @@ struct Program {
     CLI::App& command = *parent.add_subcommand(std::move(name), std::move(description));
     command.fallthrough();
     command.footer("Examples:\n" + std::move(examples));
-    command.final_callback([this, options, run] { action = [this, options, run] { return run(*this, *options); }; });
+    command.final_callback([this, options, run] {
+      action = [this, options, run]() -> Outcome {
+        if (const auto ok = check_files(); !ok) return ok;
+        return run(*this, *options);
+      };
+    });
     return command;
   }
+
+ private:
+  std::vector<const CLI::Option*> inputs_;
+  std::vector<const CLI::Option*> outputs_;
 };
 
 Expected<std::unique_ptr<Context>> open_context(const GlobalOptions& global, bool debug = false);

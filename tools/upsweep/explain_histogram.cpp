@@ -84,11 +84,14 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
                                   "  upsweep explain histogram --bins 1000000 --items 1e6 --traits minimum --wgsl\n"
                                   "  upsweep explain histogram --bins 10 --items 100 --weights f32 --dump",
                                   options, run_explain_histogram);
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")->required()->type_name("N");
+  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
+      ->required()
+      ->transform(count_text())
+      ->type_name("N");
   command.add_option("--type", options->type, "Samples: u8, u16, u32, i32, f16 or f32")
       ->capture_default_str()
       ->type_name("TYPE");
-  command.add_option("--bins", options->bins, "Bins")->capture_default_str()->type_name("N");
+  command.add_option("--bins", options->bins, "Bins")->capture_default_str()->transform(count_text())->type_name("N");
   command.add_option("--range", options->range, "Range of the bins")
       ->expected(2)
       ->capture_default_str()

@@ -84,8 +84,10 @@ void add_explain_reduce(Program& program, CLI::App& explain) {
   command.add_option("--op", options->op, operator_names)->capture_default_str()->type_name("OP");
   command.add_option("--transform", options->transform, "WGSL expression of the item x and its index i")
       ->type_name("EXPR");
-  auto* rows = command.add_option("--rows", options->rows, "Reduce R rows of N items")->type_name("R");
+  auto* rows =
+      command.add_option("--rows", options->rows, "Reduce R rows of N items")->transform(count_text())->type_name("R");
   command.add_option("--segments", options->segments, "Reduce S segments of N items, by offsets")
+      ->transform(count_text())
       ->type_name("S")
       ->excludes(rows);
   command.add_flag("--device-count", options->device_count,

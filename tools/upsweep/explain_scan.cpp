@@ -197,7 +197,7 @@ void add_explain_scan(Program& program, CLI::App& explain) {
       ->type_name("EXPR");
   command.add_flag("--exclusive", options->is_exclusive, "A result is that of the items before it");
   command.add_flag("--reverse", options->reverse, "From the last item to the first");
-  command.add_option("--rows", options->rows, "Scan R rows of N items")->type_name("R");
+  command.add_option("--rows", options->rows, "Scan R rows of N items")->transform(count_text())->type_name("R");
   command.add_flag("--total", options->total, "Write the result of all items, too");
   command.add_flag("--in-place", options->in_place, "Input and output are the same");
   command.add_flag("--run-to-run", options->run_to_run, "The same bits in every run");
@@ -218,6 +218,7 @@ void add_explain_select(Program& program, CLI::App& explain) {
   command
       .add_option("--dispatch-threads", options->dispatch_threads,
                   "Write the grid of an indirect dispatch, too, with workgroups of T threads")
+      ->transform(count_text())
       ->type_name("T");
   add_path_options(command, *options);
 }

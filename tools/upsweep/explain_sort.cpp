@@ -65,7 +65,10 @@ void add_explain_sort(Program& program, CLI::App& explain) {
                                   "  upsweep explain sort --items 1e6 --indices --no-keys --traits minimum --wgsl\n"
                                   "  upsweep explain sort --items 5000 --type i32 --in-place --dump",
                                   options, run_explain_sort);
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")->required()->type_name("N");
+  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
+      ->required()
+      ->transform(count_text())
+      ->type_name("N");
   add_keyed_options(command, *options);
   command.add_flag("--descending", options->descending, "The greatest first");
   command.add_option("--bits", options->bits, "Sort by these bits of the keys alone")

@@ -53,8 +53,11 @@ void add_explain_top_k(Program& program, CLI::App& explain) {
                                   "  upsweep explain topk --items 1e6 -k 500000 --no-keys --threshold\n"
                                   "  upsweep explain topk --items 50 -k 5 --type i32 --indices --dump",
                                   options, run_explain_top_k);
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")->required()->type_name("N");
-  command.add_option("-k", options->k, "How many are wanted")->required()->type_name("K");
+  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
+      ->required()
+      ->transform(count_text())
+      ->type_name("N");
+  command.add_option("-k", options->k, "How many are wanted")->required()->transform(count_text())->type_name("K");
   add_keyed_options(command, *options);
   command.add_flag("--smallest", options->smallest, "The smallest, not the largest");
   command.add_flag("--input-order", options->input_order, "Leave the result as it stands in the input");

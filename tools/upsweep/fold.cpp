@@ -64,17 +64,17 @@ bool uses_index(const std::string& expression) {
 
 }  // namespace
 
-void add_input_options(CLI::App& command, FoldOptions& options) {
-  command.add_option("file", options.file, "Array to read")->required()->type_name("FILE.npy");
+void add_input_options(Program& program, CLI::App& command, FoldOptions& options) {
+  program.reads(command.add_option("file", options.file, "Array to read"))->required()->type_name("FILE.npy");
   command.add_option("--op", options.op, operator_names)->capture_default_str()->type_name("OP");
 }
 
-void add_calculation_options(CLI::App& command, FoldOptions& options) {
+void add_calculation_options(Program& program, CLI::App& command, FoldOptions& options) {
   command.add_option("--transform", options.transform, "WGSL expression of the item x and its index i, applied first")
       ->type_name("EXPR");
   command.add_option("--init", options.init, "Value folded in front, once")->type_name("VALUE");
   command.add_option("--cast", options.cast, "f4: round f8 items to 32-bit floats first")->check(CLI::IsMember({"f4"}));
-  command.add_option("--op-wgsl", options.op_wgsl, "File with an operator: fn NAME(a: T, b: T) -> T")
+  program.reads(command.add_option("--op-wgsl", options.op_wgsl, "File with an operator: fn NAME(a: T, b: T) -> T"))
       ->type_name("FILE");
   command.add_option("--op-name", options.op_name, "Its name")->type_name("NAME");
   command.add_option("--identity", options.identity, "Its identity, a WGSL expression")->type_name("EXPR");

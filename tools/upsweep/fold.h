@@ -29,8 +29,8 @@ struct FoldOptions {
 inline constexpr const char* operator_names = "sum, product, min, max, and, or, xor, argmin, argmax, any, all";
 
 // The file and --op go first, what changes the calculation last.
-void add_input_options(CLI::App& command, FoldOptions& options);
-void add_calculation_options(CLI::App& command, FoldOptions& options);
+void add_input_options(Program& program, CLI::App& command, FoldOptions& options);
+void add_calculation_options(Program& program, CLI::App& command, FoldOptions& options);
 
 // A fold of the items of a file, checked as far as that goes without a device.
 class Fold {

@@ -41,7 +41,7 @@ struct HistogramOptions {
 class SampleFile {
  public:
   static Expected<SampleFile> open(const std::string& path, bool round_to_f4) {
-    auto array = npy::Array::open(path == "-" ? "/dev/stdin" : path);
+    auto array = npy::Array::open(path);
     if (!array) return refuse(array.error());
     SampleFile file(std::move(*array));
     const Dtype stored = file.array_.dtype();
@@ -158,6 +158,14 @@ Expected<HistogramBins> even_bins(const HistogramOptions& options, const SampleF
     upper += 0.5;
   }
   return HistogramBins::even(options.bins, lower, upper);
+}
+
+// As the user gave them.
+std::string bins_given(const HistogramOptions& options) {
+  if (!options.edges.empty()) return std::format("--edges {}", npy::one_line(options.edges));
+  std::string text = std::format("--bins {}", options.bins);
+  if (!options.range.empty()) text += std::format(" --range {} {}", options.range[0], options.range[1]);
+  return text;
 }
 
 std::vector<double> edges_of(const HistogramBins& bins, SampleType type) {
@@ -287,7 +295,8 @@ Outcome write_outputs(Outputs& outputs, const HistogramOptions& options, const B
     // Channels together.
     std::vector<double> sums(edges.size() - 1);
     for (std::size_t i = 0; i < bins.numbers.size(); ++i) sums[i % sums.size()] += bins.numbers[i];
-    const std::string picture = svg_of_bins(edges, sums, options.file == "-" ? "standard input" : options.file);
+    const std::string picture =
+        svg_of_bins(edges, sums, options.file == "/dev/stdin" ? "standard input" : options.file);
     if (const auto ok = file->append(std::as_bytes(std::span(picture))); !ok) return ok;
   }
   return outputs.commit();
@@ -339,7 +348,14 @@ Outcome run_histogram(Program& program, const HistogramOptions& options) {
   const auto context = open_context(program.global);
   if (!context) return std::unexpected(context.error());
   const auto plan = plan_histogram(shape, (*context)->traits());
-  if (!plan) return plan_failed(plan.error(), array);
+  if (!plan) {
+    auto failure = plan_failed(plan.error(), array);
+    // What is no request is one of bins.
+    if (plan.error().kind == ErrorKind::invalid_request) {
+      failure.error().message = bins_given(options) + ": " + failure.error().message;
+    }
+    return failure;
+  }
   auto run = ArrayRun::create(**context, *plan, array.name());
   if (!run) return std::unexpected(run.error());
   Progress progress("histogram", array.item_count() * bytes_of(shape.sample) + (weights ? *pixels * 4 : 0));
@@ -395,25 +411,29 @@ void add_histogram(Program& program) {
   auto options = std::make_shared<HistogramOptions>();
   CLI::App& command =
       program.add(program.app, "histogram", "Count the items of a .npy file in bins", examples, options, run_histogram);
-  command.add_option("file", options->file, "Array to read")->required()->type_name("FILE.npy");
-  auto* bins =
-      command.add_option("--bins", options->bins, "Bins of equal width")->capture_default_str()->type_name("N");
+  program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
+  auto* bins = command.add_option("--bins", options->bins, "Bins of equal width, as 100, 1e3 or 2^10")
+                   ->capture_default_str()
+                   ->transform(count_text())
+                   ->type_name("N");
   auto* range = command.add_option("--range", options->range, "Lower end of the first bin, upper end of the last")
                     ->expected(2)
                     ->allow_extra_args(false)  // a file may follow
                     ->type_name("LO HI");
-  command.add_option("--edges", options->edges, "Array of N + 1 ascending edges instead")
+  program.reads(command.add_option("--edges", options->edges, "Array of N + 1 ascending edges instead"))
       ->type_name("EDGES.npy")
       ->excludes(bins)
       ->excludes(range);
-  command.add_option("--weights", options->weights, "What each item adds to its bin, instead of 1")->type_name("W.npy");
+  program.reads(command.add_option("--weights", options->weights, "What each item adds to its bin, instead of 1"))
+      ->type_name("W.npy");
   command.add_option("--channels", options->channels, "Bins for each of C channels, the last dimension")
       ->check(CLI::Range(1, 4))
       ->type_name("C");
-  command.add_option("-o,--output", options->output, "File for the bins")->type_name("OUT.npy");
-  command.add_option("--write-edges", options->written_edges, "File for the edges, f8")->type_name("EDGES.npy");
+  program.writes(command.add_option("-o,--output", options->output, "File for the bins"))->type_name("OUT.npy");
+  program.writes(command.add_option("--write-edges", options->written_edges, "File for the edges, f8"))
+      ->type_name("EDGES.npy");
   command.add_flag("--plot", options->plot, "Print bars, at most 40 a channel");
-  command.add_option("--svg", options->svg, "File for a picture of the bars")->type_name("OUT.svg");
+  program.writes(command.add_option("--svg", options->svg, "File for a picture of the bars"))->type_name("OUT.svg");
   command.add_flag("--json", options->json, "Print counts, range and time as JSON");
   command.add_option("--cast", options->cast, "f4: round f8 items to 32 bits")->check(CLI::IsMember({"f4"}));
 }

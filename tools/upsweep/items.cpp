@@ -39,7 +39,7 @@ void convert(std::vector<std::byte>& bytes, std::uint64_t count, Convert convert
 }  // namespace
 
 Expected<Items> Items::open(const std::string& path, OperatorKind op, bool round_to_f4) {
-  auto array = npy::Array::open(path == "-" ? "/dev/stdin" : path);
+  auto array = npy::Array::open(path);
   if (!array) return refuse(array.error());
   Items items(std::move(*array));
   const Dtype stored = items.array_.dtype();

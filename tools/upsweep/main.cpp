@@ -74,6 +74,7 @@ void add_global_options(Program& program) {
       "  upsweep solve A.mtx B.npy -o X.npy\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
+      "A file - is standard input, /dev/stdout standard output; no command writes over a file that it reads.\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"
       "Exit codes: 0 done, 1 the device failed, 2 bad input or usage.");
   app.get_formatter()->enable_footer_formatting(false);

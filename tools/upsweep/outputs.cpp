@@ -3,23 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <format>
 
 namespace upsweep::cli {
-namespace {
-
-// Whether writing both would write one file twice. Devices and pipes take what comes.
-bool is_same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  // Of a path that exists in no part weakly_canonical makes no absolute one.
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  if (error || first != fs::weakly_canonical(fs::absolute(b, error), error)) return false;
-  return !fs::is_other(first, error);
-}
-
-}  // namespace
 
 Outcome ArrayFile::begin(npy::Dtype dtype, std::span<const std::uint64_t> shape) {
   const std::string header = npy::make_header(dtype, shape);
@@ -44,14 +29,9 @@ Outcome ArrayFile::commit() {
 }
 
 Outcome Outputs::open(std::string_view option, const std::string& path) {
-  for (const Named& other : files_) {
-    if (is_same_file(path, other.path)) {
-      return refuse(std::format("{} and {} name the same file, {}", other.option, option, path));
-    }
-  }
   auto file = npy::OutputFile::create(path);
   if (!file) return refuse(file.error());
-  files_.push_back({option, path, ArrayFile(std::move(*file))});
+  files_.push_back({option, ArrayFile(std::move(*file))});
   return {};
 }
 

@@ -33,7 +33,7 @@ class ArrayFile {
 
 class Outputs {
  public:
-  // Opens the file that the user named in `option`. Two options must not name one file.
+  // Opens the file that the user named in `option`, which the program knows by Program::writes.
   Outcome open(std::string_view option, const std::string& path);
   // Does nothing if he named none.
   Outcome open_if_named(std::string_view option, const std::string& path) {
@@ -47,7 +47,6 @@ class Outputs {
  private:
   struct Named {
     std::string_view option;
-    std::string path;
     ArrayFile file;
   };
   std::vector<Named> files_;

@@ -138,12 +138,14 @@ void add_reduce(Program& program) {
   CLI::App& command =
       program.add(program.app, "reduce", "Fold the items of a .npy file into one value, or each row into one", examples,
                   options, run_reduce);
-  add_input_options(command, *options);
+  add_input_options(program, command, *options);
   command.add_flag("--rows", options->by_rows, "Reduce each row (the last axis) instead of the whole array");
-  command.add_option("-o,--output", options->output, "Write the results into a file instead of printing them")
+  program
+      .writes(
+          command.add_option("-o,--output", options->output, "Write the results into a file instead of printing them"))
       ->type_name("OUT.npy");
   command.add_flag("--json", options->json, "Print value, type and time as JSON");
-  add_calculation_options(command, *options);
+  add_calculation_options(program, command, *options);
   command.add_option("--window-bytes", options->window_bytes, "Bytes that go to the device at a time")
       ->check(CLI::PositiveNumber)
       ->group("");

@@ -150,9 +150,12 @@ void add_unique(Program& program) {
   auto options = std::make_shared<UniqueOptions>();
   CLI::App& command = program.add(program.app, "unique", "Keep one of each run of equal neighbours in a .npy file",
                                   unique_examples, options, run_unique);
-  command.add_option("file", options->file, "Array to read")->required()->type_name("FILE.npy");
-  command.add_option("-o,--output", options->output, "File for the items")->required()->type_name("OUT.npy");
-  command.add_option("--indices", options->indices, "File for the indices where runs begin")->type_name("IDX.npy");
+  program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
+  program.writes(command.add_option("-o,--output", options->output, "File for the items"))
+      ->required()
+      ->type_name("OUT.npy");
+  program.writes(command.add_option("--indices", options->indices, "File for the indices where runs begin"))
+      ->type_name("IDX.npy");
   command.add_flag("--json", options->json, "Print count, type and time as JSON");
 }
 
@@ -161,10 +164,11 @@ void add_run_length(Program& program) {
   CLI::App& command =
       program.add(program.app, "rle", "Run-length encode a .npy file: value, length and place of each run",
                   run_length_examples, options, run_run_length);
-  command.add_option("file", options->file, "Array to read")->required()->type_name("FILE.npy");
-  command.add_option("--values", options->values, "File for the runs' values")->type_name("V.npy");
-  command.add_option("--lengths", options->lengths, "File for their lengths")->type_name("L.npy");
-  command.add_option("--offsets", options->offsets, "File for the indices where they begin")->type_name("O.npy");
+  program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
+  program.writes(command.add_option("--values", options->values, "File for the runs' values"))->type_name("V.npy");
+  program.writes(command.add_option("--lengths", options->lengths, "File for their lengths"))->type_name("L.npy");
+  program.writes(command.add_option("--offsets", options->offsets, "File for the indices where they begin"))
+      ->type_name("O.npy");
   command.add_flag("--only-repeated", options->only_repeated, "Leave out runs of one item");
   command.add_flag("--json", options->json, "Print count, type and time as JSON");
 }

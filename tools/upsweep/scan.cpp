@@ -160,8 +160,10 @@ void add_scan(Program& program) {
   CLI::App& command =
       program.add(program.app, "scan", "Prefix sums, or running results of any operator, of a .npy file", examples,
                   options, run_scan);
-  add_input_options(command, *options);
-  command.add_option("-o,--output", options->output, "File for the results")->required()->type_name("OUT.npy");
+  add_input_options(program, command, *options);
+  program.writes(command.add_option("-o,--output", options->output, "File for the results"))
+      ->required()
+      ->type_name("OUT.npy");
   auto* inclusive = command.add_flag("--inclusive", options->is_inclusive, "A result includes its own item (default)");
   command.add_flag("--exclusive", options->is_exclusive, "A result is that of the items before it")
       ->excludes(inclusive);
@@ -169,7 +171,7 @@ void add_scan(Program& program) {
   command.add_flag("--rows", options->by_rows, "Scan each row (the last axis) by itself");
   command.add_flag("--total", options->total, "Also print the result of all items, or of each row");
   command.add_flag("--json", options->json, "Print type, time and totals as JSON");
-  add_calculation_options(command, *options);
+  add_calculation_options(program, command, *options);
 }
 
 }  // namespace upsweep::cli

@@ -95,12 +95,12 @@ void add_select(Program& program) {
   CLI::App& command =
       program.add(program.app, "select", "Keep the items of a .npy file for which an expression is true", examples,
                   options, run_select);
-  command.add_option("file", options->file, "Array to read")->required()->type_name("FILE.npy");
+  program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
   command.add_option("--where", options->where, "WGSL expression of the item x and its index i")
       ->required()
       ->type_name("EXPR");
-  command.add_option("-o,--output", options->output, "File for the items")->type_name("OUT.npy");
-  command.add_option("--indices", options->indices, "File for their indices")->type_name("IDX.npy");
+  program.writes(command.add_option("-o,--output", options->output, "File for the items"))->type_name("OUT.npy");
+  program.writes(command.add_option("--indices", options->indices, "File for their indices"))->type_name("IDX.npy");
   command.add_flag("--json", options->json, "Print count, type and time as JSON");
   command.add_option("--cast", options->cast, "f4: for f8 items, x is the item rounded to 32 bits")
       ->check(CLI::IsMember({"f4"}));

@@ -153,10 +153,11 @@ void add_sort(Program& program) {
   auto options = std::make_shared<SortOptions>();
   CLI::App& command = program.add(program.app, "sort", "Sort a .npy file, with values that belong to its items",
                                   sort_examples, options, run_sort);
-  command.add_option("file", options->file, "Array of keys")->required()->type_name("KEYS.npy");
-  command.add_option("-o,--output", options->output, "File for the sorted keys")->type_name("OUT.npy");
-  auto* values = command.add_option("--values", options->values, "Array of values that follow their keys");
-  auto* values_output = command.add_option("--values-out", options->values_output, "File for them");
+  program.reads(command.add_option("file", options->file, "Array of keys"))->required()->type_name("KEYS.npy");
+  program.writes(command.add_option("-o,--output", options->output, "File for the sorted keys"))->type_name("OUT.npy");
+  auto* values =
+      program.reads(command.add_option("--values", options->values, "Array of values that follow their keys"));
+  auto* values_output = program.writes(command.add_option("--values-out", options->values_output, "File for them"));
   values->type_name("V.npy")->needs(values_output);
   values_output->type_name("W.npy")->needs(values);
   command.add_flag("--descending", options->descending, "The greatest first");
@@ -171,8 +172,10 @@ void add_argsort(Program& program) {
   auto options = std::make_shared<SortOptions>();
   CLI::App& command = program.add(program.app, "argsort", "Write the indices that sort a .npy file", argsort_examples,
                                   options, run_argsort);
-  command.add_option("file", options->file, "Array of keys")->required()->type_name("KEYS.npy");
-  command.add_option("-o,--output", options->output, "File for the indices")->required()->type_name("INDICES.npy");
+  program.reads(command.add_option("file", options->file, "Array of keys"))->required()->type_name("KEYS.npy");
+  program.writes(command.add_option("-o,--output", options->output, "File for the indices"))
+      ->required()
+      ->type_name("INDICES.npy");
   command.add_flag("--descending", options->descending, "The greatest first");
   command.add_flag("--json", options->json, "Print count, type and time as JSON");
 }

@@ -23,7 +23,7 @@ namespace upsweep::cli {
 class KeyFile {
  public:
   static Expected<KeyFile> open(const std::string& path) {
-    auto array = npy::Array::open(path == "-" ? "/dev/stdin" : path);
+    auto array = npy::Array::open(path);
     if (!array) return refuse(array.error());
     return KeyFile(std::move(*array));
   }

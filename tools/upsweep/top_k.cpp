@@ -114,13 +114,19 @@ void add_top_k(Program& program) {
   auto options = std::make_shared<TopKOptions>();
   CLI::App& command = program.add(program.app, "topk", "Find the largest or smallest items of a .npy file",
                                   top_k_examples, options, run_top_k);
-  command.add_option("file", options->file, "Array of keys")->required()->type_name("KEYS.npy");
-  command.add_option("-k", options->count, "How many, as 100, 1e4 or 2^20")->required()->type_name("K");
-  command.add_option("-o,--output", options->output, "File for the keys of the result")->type_name("OUT.npy");
-  command.add_option("--indices-out", options->indices_output, "File for their places in the input")
+  program.reads(command.add_option("file", options->file, "Array of keys"))->required()->type_name("KEYS.npy");
+  command.add_option("-k", options->count, "How many, as 100, 1e4 or 2^20")
+      ->required()
+      ->transform(count_text())
+      ->type_name("K");
+  program.writes(command.add_option("-o,--output", options->output, "File for the keys of the result"))
+      ->type_name("OUT.npy");
+  program.writes(command.add_option("--indices-out", options->indices_output, "File for their places in the input"))
       ->type_name("INDICES.npy");
-  auto* values = command.add_option("--values", options->values, "Array of values that belong to the keys");
-  auto* values_output = command.add_option("--values-out", options->values_output, "File for those of the result");
+  auto* values =
+      program.reads(command.add_option("--values", options->values, "Array of values that belong to the keys"));
+  auto* values_output =
+      program.writes(command.add_option("--values-out", options->values_output, "File for those of the result"));
   values->type_name("V.npy")->needs(values_output);
   values_output->type_name("W.npy")->needs(values);
   auto* largest = command.add_flag("--largest", "The largest; the default");

@@ -1,0 +1,111 @@
+"""Which files the commands of the upsweep program read and write: none of them overwrites what it reads."""
+
+import os
+import subprocess
+import unittest
+
+import numpy as np
+
+from cli_case import CliTest
+
+# Each command with inputs of its own; IN and OUT stand for the files at test, A to D for others.
+COMMANDS = (
+    ("reduce", "IN", "-o", "OUT"),
+    ("reduce", "A", "--op-wgsl", "IN", "--op-name", "f", "--identity", "0u", "-o", "OUT"),
+    ("scan", "IN", "-o", "OUT"),
+    ("select", "IN", "--where", "x > 0", "-o", "OUT"),
+    ("select", "IN", "--where", "x > 0", "--indices", "OUT"),
+    ("unique", "IN", "-o", "OUT"),
+    ("unique", "IN", "-o", "B", "--indices", "OUT"),
+    ("rle", "IN", "--values", "OUT"),
+    ("rle", "IN", "--lengths", "OUT"),
+    ("rle", "IN", "--offsets", "OUT"),
+    ("histogram", "IN", "-o", "OUT"),
+    ("histogram", "IN", "--svg", "OUT"),
+    ("histogram", "IN", "--write-edges", "OUT"),
+    ("histogram", "A", "--edges", "IN", "-o", "OUT"),
+    ("histogram", "A", "--weights", "IN", "-o", "OUT"),
+    ("sort", "IN", "-o", "OUT"),
+    ("sort", "A", "--values", "IN", "--values-out", "OUT"),
+    ("argsort", "IN", "-o", "OUT"),
+    ("topk", "IN", "-k", 1, "-o", "OUT"),
+    ("topk", "IN", "-k", 1, "--indices-out", "OUT"),
+    ("topk", "A", "-k", 1, "--values", "IN", "--values-out", "OUT"),
+    ("spmv", "IN", "-o", "OUT"),
+    ("spmv", "M", "IN", "-o", "OUT"),
+    ("solve", "IN", "A", "-o", "OUT"),
+    ("solve", "M", "IN", "-o", "OUT"),
+    ("solve", "M", "A", "--guess", "IN", "-o", "OUT"),
+    ("pagerank", "IN", "-o", "OUT"),
+    ("bench", "spmv", "--matrix-file", "IN", "--json", "OUT"),
+)
+
+
+class Files(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.a = self.save(np.arange(3, dtype="f4"), "a.npy")
+        self.m = self.path("m.mtx")
+        with open(self.m, "w") as file:
+            file.write("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 2\n")
+
+    def bytes_of(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def with_files(self, command, read, written):
+        names = {"IN": read, "OUT": written, "A": self.a, "B": self.path("b.npy"), "M": self.m}
+        return [names.get(word, word) for word in command]
+
+    def test_no_command_overwrites_what_it_reads(self):
+        for command in COMMANDS:
+            read = self.save(np.arange(3, dtype="f4"), "in.npy")
+            before = self.bytes_of(read)
+            link, twin = self.path("link.npy"), self.path("twin.npy")
+            if not os.path.exists(link):
+                os.symlink("in.npy", link)
+            if os.path.exists(twin):
+                os.remove(twin)
+            os.link(read, twin)
+            for written in (read, link, twin, os.path.join(self.folder.name, ".", "in.npy")):
+                with self.subTest(command=command, written=written):
+                    self.assert_refused(2, f"would overwrite {written}, an input", *self.with_files(command, read, written))
+            self.assertEqual(self.bytes_of(read), before)
+
+    def test_standard_input_is_known_by_its_file(self):
+        read = self.save(np.arange(3, dtype="f4"), "in.npy")
+        for name in ("-", "/dev/stdin"):
+            with open(read, "rb") as file:
+                self.assert_refused(2, "would overwrite", "sort", name, "-o", read, stdin=file)
+        np.testing.assert_array_equal(np.load(read), np.arange(3))
+
+    def test_a_minus_is_no_file_to_write(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assert_refused(2, " -: results go to a file", *self.with_files(command, self.a, "-"),
+                                    cwd=self.folder.name)
+        self.assertFalse(os.path.exists(self.path("-")))
+
+    def test_standard_input_is_read_once(self):
+        for command in (("sort", "-", "--values", "-", "--values-out", "OUT"), ("spmv", "-", "-", "-o", "OUT"),
+                        ("solve", "M", "-", "--guess", "/dev/stdin", "-o", "OUT"), ("histogram", "-", "--edges", "-", "--plot")):
+            self.assert_refused(2, "cannot both be standard input", *self.with_files(command, self.a, self.path("o.npy")),
+                                stdin=subprocess.DEVNULL)
+
+    def test_every_input_may_be_standard_input(self):
+        edges = self.save(np.array([0.0, 1.0, 5.0]), "edges.npy")
+        out = self.path("o.npy")
+        with open(edges, "rb") as file:
+            self.output_of("histogram", self.a, "--edges", "-", "-o", out, stdin=file)
+        np.testing.assert_array_equal(np.load(out), [1, 2])
+        with open(self.a, "rb") as file:
+            self.output_of("spmv", self.m, "-", "-o", out, "-q", stdin=file)
+        np.testing.assert_array_equal(np.load(out), [0, 0, 0])
+
+    def test_devices_may_be_read_and_written(self):
+        for _ in range(2):
+            self.output_of("sort", self.a, "-o", "/dev/null", "--values", self.a, "--values-out", "/dev/null")
+
+
+if __name__ == "__main__":
+    unittest.main()
