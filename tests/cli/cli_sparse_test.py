@@ -99,8 +99,22 @@ class Spmv(SparseTest):
                            "--most-growth", 50)
             np.testing.assert_array_equal(np.load(out), [1, 0, 3], name)
         for rows, columns in ((4, 4), (0, 0), (0, 3), (3, 0)):
-            self.output_of("spmv", self.matrix_file([], rows, columns), "-o", out)
-            np.testing.assert_array_equal(np.load(out), np.zeros(rows))
+            for name in ("auto", "csr", "ell", "sell", "bell", "coo", "hybrid"):
+                done = self.run_program("spmv", self.matrix_file([], rows, columns), "-o", out, "--format", name)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                np.testing.assert_array_equal(np.load(out), np.zeros(rows))
+                self.assertIn(" coo of " if name == "coo" else " csr of ", done.stderr)
+                if name in ("ell", "sell", "bell", "hybrid"):
+                    self.assertIn(f"there is nothing to store as {name}", done.stderr)
+
+    def test_a_hybrid_without_a_rest_is_ell_and_says_so(self):
+        done = self.run_program("spmv", self.matrix_file([(0, 1, 1.0), (2, 2, 1.0)], 3, 3), "-o", self.path("y.npy"), "--format",
+                                "hybrid")
+        self.assertIn(" ell of f32", done.stderr)
+        self.assertIn("no row has a second entry for the rest of a hybrid", done.stderr)
+
+    def test_what_cannot_be_timed_is_said(self):
+        self.assertIn("could not be timed", self.output_of("spmv", self.matrix_file([], 0, 3), "--repeat", "1e1"))
 
     def test_times_as_json(self):
         matrix = self.matrix_file(grid_entries(GRID), GRID**2, GRID**2)
@@ -112,14 +126,46 @@ class Spmv(SparseTest):
     def test_what_is_refused(self):
         matrix = self.matrix_file([(0, 0, 1.0)], 2, 3)
         self.refused("needs --output", "spmv", matrix)
-        self.refused("item 1 of X is 1e+300, beyond f4", "spmv", matrix, self.save(np.array([0, 1e300, 0])), "-o",
+        self.refused("x: the name of the file is empty", "spmv", matrix, "", "-o", self.path("y.npy"))
+        self.refused("--output: the name of the file is empty", "spmv", matrix, "-o", "")
+        self.refused("item 1 of X, counted from 0, is 1e+300, beyond f4", "spmv", matrix, self.save(np.array([0, 1e300, 0])), "-o",
                      self.path("y.npy"))
         self.refused("--block-size goes with --format bell", "spmv", matrix, "--block-size", 2, "--repeat", 1)
         self.refused("X has 2 items; the matrix needs 3", "spmv", matrix, self.save(np.zeros(2)), "-o", self.path("y.npy"))
         self.refused("A.mtx:4: ", "spmv", self.matrix_file([(2, 0, 1.0)], 2, 3), "-o", self.path("y.npy"))
+
+    def test_formats_that_grow_are_refused_in_the_words_of_options(self):
         one_long_row = [(0, c, 1.0) for c in range(1000)] + [(r, 0, 1.0) for r in range(1, 1000)]
-        self.refused("hybrid", "spmv", self.matrix_file(one_long_row, 1000, 1000), "--format", "ell", "-o",
+        matrix = self.matrix_file(one_long_row, 1000, 1000)
+        for name, others in (("ell", "use hybrid, sell or csr, or allow more"), ("sell", "use hybrid or csr, or allow more"),
+                             ("bell", "use csr, or smaller blocks, or allow more")):
+            more = ("--block-size", 16) if name == "bell" else ()
+            self.refused(f"where --most-growth allows 3 times: {others}", "spmv", matrix, "--format", name, "-o",
+                         self.path("y.npy"), *more)
+            self.refused(f" {name} of f32", "spmv", matrix, "--format", name, "-o", self.path("y.npy"), *more)
+        done = self.run_program("spmv", self.matrix_file(grid_entries(9), 81, 81), "--format", "sell", "-o", self.path("y.npy"))
+        self.assertIn(" sell of f32", done.stderr)
+
+    def test_sizes_of_a_header_take_no_memory(self):
+        for rows, columns in ((4294967295, 4294967295), (3, 4294967295), (4294967295, 3)):
+            matrix = self.matrix_file([(0, 0, 1.0)], rows, columns)
+            out = self.path("y.npy")
+            commands = [("spmv", matrix, "-o", out), ("explain", "spmv", matrix), ("explain", "spmv", matrix, "--traits", "minimum"),
+                        ("bench", "spmv", "--matrix-file", matrix)]
+            if rows == columns:
+                commands.append(("pagerank", matrix, "-o", out))
+            for command in commands:
+                self.assert_refused(2, "a vector takes 17179869184 bytes", *command)
+            self.assert_absent(out)
+
+    def test_places_in_messages_say_from_where_they_count(self):
+        matrix = self.matrix_file([(0, 1, 1.0), (2, 1, -1e300)], 3, 3)
+        self.refused("The entry in row 2, column 1 is -1e+300, beyond the range of f32 (+-3.4028234663852886e+38); rows and "
+                     "columns count from 0", "spmv", matrix, "-o", self.path("y.npy"))
+        negative = self.matrix_file([(2, 1, -1.0)], 3, 3)
+        self.refused("The edge from 2 to 1 has a weight of -1; nodes count from 0", "pagerank", negative, "-o",
                      self.path("y.npy"))
+        self.refused("rows and columns count from 0", "solve", negative, self.save(np.ones(3)), "-o", self.path("y.npy"))
 
 
 class Solve(SparseTest):
@@ -142,7 +188,7 @@ class Solve(SparseTest):
         for entries, words in cases:
             self.refused(words, "solve", self.matrix_file(entries, 2, 2), self.save(np.ones(2)), "-o", out)
             self.assert_absent(out)
-        self.refused("item 1 of B is nan", "solve", self.matrix_file([(0, 0, 1.0), (1, 1, 1.0)], 2, 2),
+        self.refused("item 1 of B, counted from 0, is nan", "solve", self.matrix_file([(0, 0, 1.0), (1, 1, 1.0)], 2, 2),
                      self.save(np.array([1, np.nan])), "-o", out)
         self.refused("square", "solve", self.matrix_file([], 2, 3), self.save(np.ones(2)), "-o", out)
         hard = self.matrix_file(grid_entries(GRID), GRID**2, GRID**2)
@@ -166,6 +212,128 @@ class Pagerank(SparseTest):
         np.testing.assert_allclose(np.load(out), ranks, atol=2e-6)
         self.assertAlmostEqual(np.load(out).sum(), 1, places=6)
         self.assertEqual([int(line.split()[0]) for line in printed.splitlines()][0], int(np.argmax(ranks)) + 1)
+
+
+class Explain(SparseTest):
+    def explained(self, *arguments):
+        return self.output_of("explain", "spmv", *arguments)
+
+    def random_matrices(self):
+        yield self.matrix_file(grid_entries(9), 81, 81)
+        for seed, (rows, columns, count) in enumerate(((70, 50, 400), (1, 300, 250), (300, 1, 200), (5000, 40, 9000), (97, 97, 97))):
+            for field in ("real", "pattern"):
+                yield self.matrix_file(self.random_entries(rows, columns, count, seed), rows, columns, field=field)
+
+    def test_a_file_is_analysed_and_its_format_explained(self):
+        text = self.explained(self.matrix_file(grid_entries(GRID), GRID**2, GRID**2))
+        for words in ("A.mtx: 400 x 400, 1920 entries, general", "rows by entries: 76 of 3 to 4, 324 of 5 to 8",
+                      "longest row has 5 entries", "places in slices of 32 rows: ", "blocks: ", " of 2 x 2 (at most ",
+                      "cost on the host's clock: ", " ms to analyse, ", "a product: ", "strategy: path rows", "plan spmv: 1 pass"):
+            self.assertIn(words, text)
+
+    def test_rows_are_counted_by_their_entries(self):
+        lengths = [0, 1, 1, 2, 3, 4, 4, 5, 8, 9, 0, 0]
+        entries = [(row, column, 1.0) for row, length in enumerate(lengths) for column in range(length)]
+        text = self.explained(self.matrix_file(entries, len(lengths), 20), "--traits", "minimum")
+        self.assertIn("rows by entries: 3 of 0, 2 of 1, 1 of 2, 3 of 3 to 4, 2 of 5 to 8, 1 of 9 to 16\n", text)
+
+    def test_the_host_finds_what_the_device_finds(self):
+        for matrix in self.random_matrices():
+            for options in ((), ("--format", "sell", "--most-growth", 100), ("--format", "bell", "--block-size", 3, "--most-growth", 100)):
+                def analysis(*more):
+                    text = self.explained(matrix, *options, *more)
+                    return text[:text.index("cost")]
+                self.assertEqual(analysis("--limits", "minimum"), analysis("--traits", "minimum"))
+
+    def test_every_format_is_planned_and_run(self):
+        for name in ("csr", "ell", "sell", "bell", "coo", "hybrid"):
+            text = self.explained("--rows", 6, "--entries", 12, "--columns", 5, "--format", name, "--dump", "--most-growth", 99)
+            # Two entries a row, 1 to 9 over and over, beginning on the diagonal; x is 3, 0, 7, 4, 1.
+            x = [3, 0, 7, 4, 1]
+            expected = []
+            for row in range(6):
+                expected.append(sum(((2 * row + k) % 9 + 1) * x[(row + k) % 5] for k in range(2)))
+            self.assertIn("y = [" + ", ".join(f"{value:.1f}" for value in expected) + "]", text.splitlines()[-1], name)
+            self.assertIn(f" {'sliced_ell' if name == 'sell' else 'block_ell' if name == 'bell' else name} of f32", text)
+
+    def test_a_file_is_run(self):
+        entries = [(0, 1, 2.0), (2, 0, 3.0), (2, 1, -1.0)]
+        text = self.explained(self.matrix_file(entries, 3, 2), "--dump", "--alpha", 2, "--beta", 1, "--format", "csr")
+        self.assertEqual(text.splitlines()[-1], "y = [3.0, 0.0, 25.0]")  # x is 3, 0; y was 3, 0, 7
+        self.assertNotIn("cost", text)
+
+    def test_strategies(self):
+        sizes = ("--rows", "1e6", "--entries", "5e6", "--traits", "minimum")
+        self.assertIn("3 passes", self.explained(*sizes))
+        known = self.explained(*sizes, "--longest-row", 5)
+        self.assertIn("plan spmv: 1 pass", known)
+        self.assertIn("path rows", known)
+        self.assertIn("3 passes", self.explained(*sizes, "--longest-row", 5, "--path", "merge"))
+        self.assertIn("plan spmv: 1 pass", self.explained(*sizes, "--vectors", 16, "--path", "rows"))
+        uneven = [(0, c, 1.0) for c in range(3000)] + [(r, 0, 1.0) for r in range(1, 3000)]
+        prepared = self.explained(self.matrix_file(uneven, 3000, 3000), "--format", "csr", "--path", "merge")
+        self.assertIn("once, for many products:\nplan spmv", prepared)
+        self.assertIn("and for each product:\nplan spmv", prepared)
+
+    def test_empty_matrices(self):
+        for rows, columns in ((0, 0), (3, 0), (0, 3), (4, 4)):
+            matrix = self.matrix_file([], rows, columns)
+            for options in ((), ("--traits", "minimum"), ("--dump",), ("--format", "ell")):
+                self.assertIn("plan spmv", self.explained(matrix, *options))
+            sizes = ("--rows", rows, "--columns", columns, "--entries", 0)
+            for name in ("csr", "ell", "sell", "bell", "coo", "hybrid"):
+                self.assertIn("plan spmv", self.explained(*sizes, "--format", name))
+
+    def test_what_is_refused(self):
+        matrix = self.matrix_file([(0, 0, 1.0)], 2, 3)
+        for expected, arguments in (("needs a file, or --rows and --entries", ()),
+                                    ("needs a file, or --rows and --entries", ("--rows", 5)),
+                                    ("excludes", (matrix, "--rows", 5)),
+                                    ("no place for them", ("--rows", 3, "--entries", 10)),
+                                    ("no place for them", ("--rows", 0, "--entries", 1)),
+                                    ("--longest-row 1: it has from 2", ("--rows", 5, "--entries", 10, "--longest-row", 1)),
+                                    ("--longest-row 6: it has from 2 entries, the mean, to 5",
+                                     ("--rows", 5, "--entries", 10, "--longest-row", 6)),
+                                    ("--rows 3000000000: at most", ("--rows", "3e9", "--entries", 1)),
+                                    ("--rows: \"x\" is no count", ("--rows", "x", "--entries", 1)),
+                                    ("--block-size goes with", (matrix, "--block-size", 2)),
+                                    ("--most-growth allows 3", (matrix, "--format", "bell", "--block-size", 16)),
+                                    ("one binding", ("--rows", 2**28, "--entries", 2**28, "--traits", "minimum")),
+                                    ("small inputs", ("--rows", "2^21", "--entries", 1, "--dump"))):
+            self.assert_refused(2, expected, "explain", "spmv", *arguments)
+
+
+class Bench(SparseTest):
+    def test_matrices_of_files_are_measured(self):
+        entries = self.random_entries(60, 40, 300)  # with duplicates
+        matrix = self.matrix_file(entries, 60, 40)
+        pattern = self.matrix_file(entries, 60, 40, "B,2.mtx", field="pattern")
+        report = self.path("report.json")
+        text = self.output_of("bench", "spmv", "--matrix-file", matrix, "--matrix-file", pattern, "--format", "csr,sell",
+                              "--samples", 1, "--json", report)
+        self.assertNotIn("WRONG", text)
+        places = len({(row, column) for row, column, _ in entries})
+        with open(report) as file:
+            results = json.load(file)["results"]
+        self.assertEqual({(r["operator"], r["step"], r["items"]) for r in results},
+                         {(path, step, 60) for path in (matrix, pattern) for step in ("csr", "sell")})
+        self.assertTrue(all(r["correct"] and r["flops"] == 2 * places for r in results))
+
+    def test_the_ladder_takes_them_too(self):
+        text = self.output_of("bench", "--ladder", "spmv", "--matrix-file", self.matrix_file(grid_entries(9), 81, 81),
+                              "--samples", 1)
+        self.assertIn("A.mtx of 81 f32 items (369 entries, at most 5 a row)", text)
+        self.assertRegex(text, "CPU, one thread, (CSR of Eigen|a loop over CSR) ")
+        self.assertRegex(text, "the library's choice: (csr|ell|sliced_ell|block_ell|hybrid) ")
+        self.assertNotIn("WRONG", text)
+
+    def test_what_is_refused(self):
+        matrix = self.matrix_file([(0, 0, 1.0)], 2, 3)
+        self.assert_refused(2, "a file goes with --matrix-file", "bench", "spmv", "--matrix", matrix)
+        self.assert_refused(2, "reduce takes no matrices", "bench", "reduce", "--matrix-file", matrix)
+        self.assert_refused(2, "No such file", "bench", "spmv", "--matrix-file", self.path("no.mtx"))
+        self.assert_refused(2, "nothing to measure", "bench", "spmv", "--matrix-file", self.matrix_file([], 2, 3))
+        self.assert_refused(2, "finite in f4", "bench", "spmv", "--matrix-file", self.matrix_file([(0, 0, 1e300)], 2, 3))
 
 
 if __name__ == "__main__":

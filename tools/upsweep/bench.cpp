@@ -3,10 +3,12 @@
 #include "benchmarking/bench.h"
 
 #include <algorithm>
+#include <cmath>
 #include <format>
 #include <iostream>
 
 #include "commands.h"
+#include "matrix_files.h"
 
 namespace upsweep::cli {
 namespace {
@@ -14,7 +16,32 @@ namespace {
 struct BenchArguments {
   bench::BenchOptions bench;
   std::vector<std::string> items;
+  std::vector<std::string> matrix_files;
 };
+
+// As the benchmarks have it: columns of a row ascend and differ.
+Expected<std::shared_ptr<const bench::CsrMatrix>> read_for_bench(const std::string& path, const DeviceTraits& traits) {
+  const auto matrix = read_matrix(path);
+  if (!matrix) return std::unexpected(matrix.error());
+  if (const auto ok = check_sizes(*matrix, path, traits); !ok) return std::unexpected(ok.error());
+  host::CsrMatrix csr = ascending_rows(*matrix);
+  // A pattern is one of ones.
+  if (csr.values.empty()) csr.values.assign(csr.columns.size(), 1.0);
+  sum_duplicates(csr);
+  auto result = std::make_shared<bench::CsrMatrix>();
+  result->row_count = csr.row_count;
+  result->column_count = csr.column_count;
+  result->row_offsets = csr.row_offsets;
+  result->columns = csr.columns;
+  for (const double value : csr.values) result->values.push_back(static_cast<float>(value));
+  if (result->row_count == 0 || result->columns.empty()) {
+    return refuse(std::format("{}: a matrix without entries has nothing to measure", npy::one_line(path)));
+  }
+  if (!std::ranges::all_of(result->values, [](float value) { return std::isfinite(value); })) {
+    return refuse(std::format("{}: values must be finite in f4 for their products to be checked", npy::one_line(path)));
+  }
+  return result;
+}
 
 std::string in_a_row(const std::vector<std::string>& names) {
   std::string text;
@@ -36,9 +63,12 @@ Outcome run_bench(Program& program, const BenchArguments& arguments) {
     if (!count) return std::unexpected(count.error());
     options.items.push_back(*count);
   }
+  for (const std::string& name : options.matrices) {
+    if (name.ends_with(".mtx")) return refuse(std::format("--matrix {}: a file goes with --matrix-file", name));
+  }
   // Bare `upsweep bench` shows what the steps of the ladder bring, in a minute or so.
   if (options.names.empty()) {
-    options.names = {"reduce"};
+    options.names = {arguments.matrix_files.empty() ? "reduce" : "spmv"};
     options.ladder = true;
     options.quick = options.quick || options.items.empty();
   }
@@ -46,6 +76,11 @@ Outcome run_bench(Program& program, const BenchArguments& arguments) {
   global.adapter.exact_timestamps = true;
   const auto context = open_context(global);
   if (!context) return std::unexpected(context.error());
+  for (const std::string& path : arguments.matrix_files) {
+    auto matrix = read_for_bench(path, (*context)->traits());
+    if (!matrix) return std::unexpected(matrix.error());
+    options.given_matrices.push_back({npy::one_line(path), std::move(*matrix)});
+  }
   if (const Status ok = bench::run_bench(**context, options, std::cout, std::cerr); !ok) return failed(ok.error());
   return check_device(**context);
 }
@@ -62,7 +97,8 @@ void add_bench(Program& program) {
                   "  upsweep bench scan select --items 2^26\n"
                   "  upsweep bench --ladder scan\n"
                   "  upsweep bench scan --op exclusive_sum --type u32 --tuning path=single_pass,rows=4\n"
-                  "  upsweep bench spmv --matrix grid5,power_law --format csr,sell --items 1000000",
+                  "  upsweep bench spmv --matrix grid5,power_law --format csr,sell --items 1000000\n"
+                  "  upsweep bench --ladder spmv --matrix-file A.mtx",
                   arguments, run_bench);
   command.add_option("names", options.names, "Benchmarks to run: " + in_a_row(bench::bench_names()))
       ->type_name("NAMES");
@@ -71,6 +107,7 @@ void add_bench(Program& program) {
   command.add_flag("--quick", options.quick, "The ladder at one size that suits the adapter");
   command.add_option("--items", arguments->items, "Item counts, as 1000000, 1e6 or 2^20")
       ->delimiter(',')
+      ->transform(count_text())
       ->allow_extra_args(false)
       ->type_name("LIST");
   command.add_option("--type", options.types, "Item types: u32, f32, ...")
@@ -87,6 +124,11 @@ void add_bench(Program& program) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
+  program
+      .reads(command.add_option("--matrix-file", arguments->matrix_files,
+                                "spmv: a Matrix Market file; may be given several times, and beside --matrix"))
+      ->allow_extra_args(false)
+      ->type_name("A.mtx");
   command
       .add_option("--format", options.formats,
                   "spmv: csr, coo, ell, sell, sell_sorted, hybrid, bell (bell2 to bell16: the size of the blocks)")
@@ -100,7 +142,8 @@ void add_bench(Program& program) {
   command.add_option("--samples", options.samples, "Measurements of each case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--json", options.json_path, "Also write the results into a file")->type_name("FILE");
+  program.writes(command.add_option("--json", options.json_path, "Also write the results into a file"))
+      ->type_name("FILE");
 }
 
 }  // namespace upsweep::cli

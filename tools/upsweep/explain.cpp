@@ -19,7 +19,7 @@ namespace upsweep::cli {
 
 using AddExplain = void(Program&, CLI::App&);
 AddExplain add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
-    add_explain_histogram, add_explain_sort, add_explain_top_k;
+    add_explain_histogram, add_explain_sort, add_explain_top_k, add_explain_spmv;
 
 namespace {
 
@@ -162,7 +162,7 @@ void print_plan(const Plan& plan, bool with_wgsl) {
 }  // namespace
 
 void add_item_options(CLI::App& command, ExplainOptions& options, const char* items) {
-  command.add_option("--items", options.items, items)->required()->type_name("N");
+  command.add_option("--items", options.items, items)->required()->transform(count_text())->type_name("N");
   command.add_option("--type", options.type, "u32, i32, f32, f16, u64, i64, vec2f, vec4u, ...")
       ->capture_default_str()
       ->type_name("TYPE");
@@ -220,8 +220,9 @@ void add_explain(Program& program) {
       "Examples:\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep explain select --where 'x > 0.5' --items 1000 --dump");
-  for (AddExplain* add : {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique,
-                          add_explain_run_length, add_explain_histogram, add_explain_sort, add_explain_top_k}) {
+  for (AddExplain* add :
+       {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
+        add_explain_histogram, add_explain_sort, add_explain_top_k, add_explain_spmv}) {
     add(program, command);
   }
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matrix_files.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <format>
+#include <utility>
 
 #include "npy.h"
 #include "number.h"
 
 namespace upsweep::cli {
 namespace {
-
-std::string input_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
 template <typename T>
 Expected<std::vector<double>> read_as_doubles(const npy::Array& array, npy::Dtype type) {
@@ -24,7 +24,7 @@ Expected<std::vector<double>> read_as_doubles(const npy::Array& array, npy::Dtyp
 }
 
 Expected<std::vector<double>> read_npy(const std::string& path) {
-  const auto array = npy::Array::open(input_path(path));
+  const auto array = npy::Array::open(path);
   if (!array) return refuse(array.error());
   if (npy::widens_exactly(array->dtype(), npy::Dtype::f8)) return read_as_doubles<double>(*array, npy::Dtype::f8);
   if (array->dtype() == npy::Dtype::i8) return read_as_doubles<std::int64_t>(*array, npy::Dtype::i8);
@@ -41,7 +41,7 @@ Outcome write_items(ArrayFile& file, npy::Dtype type, std::span<const T> items) 
 }  // namespace
 
 Expected<matrix_market::Matrix> read_matrix(const std::string& path) {
-  auto matrix = matrix_market::read(input_path(path));
+  auto matrix = matrix_market::read(path);
   if (!matrix) return refuse(matrix.error());
   matrix_market::add_indices(*matrix);
   return std::move(*matrix);
@@ -54,6 +54,15 @@ Expected<matrix_market::Matrix> read_square_matrix(const std::string& path, std:
                               matrix->row_count, matrix->column_count));
   }
   return matrix;
+}
+
+Outcome check_sizes(const matrix_market::Matrix& matrix, const std::string& path, const DeviceTraits& traits) {
+  // One more for where rows end.
+  const std::uint64_t bytes = 4 * (std::max(matrix.row_count, matrix.column_count) + 1);
+  if (bytes <= traits.max_binding_bytes) return {};
+  return refuse(std::format("{}: {} x {}: a vector takes {} bytes, more than the device's limit of one binding ({})",
+                            npy::one_line(path), matrix.row_count, matrix.column_count, bytes,
+                            traits.max_binding_bytes));
 }
 
 std::unexpected<Failure> failed_in(const std::string& path, const Error& error) {
@@ -84,6 +93,29 @@ host::CsrMatrix compressed_rows(const matrix_market::Matrix& matrix) {
   return csr;
 }
 
+host::CsrMatrix ascending_rows(const matrix_market::Matrix& matrix) {
+  // Each transpose orders its rows.
+  return host::transpose(host::transpose(compressed_rows(matrix).arrays()).arrays());
+}
+
+void sum_duplicates(host::CsrMatrix& matrix) {
+  std::uint32_t stored = 0;
+  for (std::size_t row = 0; row < matrix.row_count; ++row) {
+    const std::uint32_t first = stored;
+    for (std::uint32_t e = std::exchange(matrix.row_offsets[row], first); e < matrix.row_offsets[row + 1]; ++e) {
+      if (stored != first && matrix.columns[stored - 1] == matrix.columns[e]) {
+        matrix.values[stored - 1] += matrix.values[e];
+        continue;
+      }
+      matrix.columns[stored] = matrix.columns[e];
+      matrix.values[stored++] = matrix.values[e];
+    }
+  }
+  matrix.row_offsets.back() = stored;
+  matrix.columns.resize(stored);
+  matrix.values.resize(stored);
+}
+
 Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t count, std::string_view what) {
   std::vector<double> items;
   if (path.ends_with(".mtx")) {
@@ -108,7 +140,7 @@ Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t
 Outcome check_finite(std::span<const double> items, const std::string& path, std::string_view what) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!std::isfinite(items[i])) {
-      return refuse(std::format("{}: item {} of {} is {}", npy::one_line(path), i, what, items[i]));
+      return refuse(std::format("{}: item {} of {}, counted from 0, is {}", npy::one_line(path), i, what, items[i]));
     }
   }
   return {};

@@ -12,13 +12,18 @@
 #include "matrix_market.h"
 #include "outputs.h"
 #include "upsweep/csr_arrays.h"
+#include "upsweep/device_traits.h"
 
 namespace upsweep::cli {
 
-// A sparse or dense matrix of a .mtx file as a list of entries; FILE - reads standard input.
+// A sparse or dense matrix of a .mtx file as a list of entries.
 Expected<matrix_market::Matrix> read_matrix(const std::string& path);
 // The same, square; `command` begins the error.
 Expected<matrix_market::Matrix> read_square_matrix(const std::string& path, std::string_view command);
+
+// Refuses a matrix whose vectors of f4 the device cannot bind, before anything of their size is made: a header alone
+// may say any size.
+Outcome check_sizes(const matrix_market::Matrix& matrix, const std::string& path, const DeviceTraits& traits);
 
 // As failed(), for what the matrix of a file is to blame for.
 std::unexpected<Failure> failed_in(const std::string& path, const Error& error);
@@ -28,6 +33,10 @@ std::string describe(const std::string& path, const matrix_market::Matrix& matri
 
 // Its compressed rows; entries keep their order within rows.
 host::CsrMatrix compressed_rows(const matrix_market::Matrix& matrix);
+// The same with columns that ascend.
+host::CsrMatrix ascending_rows(const matrix_market::Matrix& matrix);
+// Makes one of neighbours in one place. For matrices with values and ascending columns.
+void sum_duplicates(host::CsrMatrix& matrix);
 
 // `count` numbers of a .npy file of any type, or of a .mtx file with one row or column. `what` is for messages: "X".
 Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t count, std::string_view what);

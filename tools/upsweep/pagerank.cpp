@@ -31,6 +31,7 @@ Outcome run_pagerank(Program& program, const PagerankCommand& command) {
   if (const auto ok = outputs.open("--output", command.output); !ok) return ok;
   const auto context = open_context(program.global);
   if (!context) return std::unexpected(context.error());
+  if (const auto ok = check_sizes(*matrix, command.matrix, (*context)->traits()); !ok) return ok;
   const host::CsrMatrix edges = compressed_rows(*matrix);
   const auto report = host::pagerank(**context, edges.arrays(), command.options);
   if (!report) return failed_in(command.matrix, report.error());
@@ -76,7 +77,7 @@ constexpr const char* pagerank_examples = R"(  upsweep pagerank web.mtx -o ranks
   upsweep pagerank web.mtx -o ranks.npy --damping 0.9 --tol 1e-7 --top 10
 Entry (i, j) is an edge from node i to node j with a weight of 0 or more; 1 in a pattern. A node without edges passes its
 rank to all. Ranks are f8, one a node, computed in f4: they are off by about 1e-7 in all, whatever --tol is; their sum is
-1. --top prints the first nodes, numbered from 1 as in the file; nodes in messages count from 0.)";
+1. --top prints the first nodes, numbered from 1 as in the file.)";
 
 }  // namespace
 
@@ -84,18 +85,22 @@ void add_pagerank(Program& program) {
   auto command = std::make_shared<PagerankCommand>();
   CLI::App& app =
       program.add(program.app, "pagerank", "Rank the nodes of a graph", pagerank_examples, command, run_pagerank);
-  app.add_option("matrix", command->matrix, "Matrix Market file; - reads standard input")
+  program.reads(app.add_option("matrix", command->matrix, "Matrix Market file; - reads standard input"))
       ->required()
       ->type_name("A.mtx");
-  app.add_option("-o,--output", command->output, "File for the ranks")->required()->type_name("R.npy");
+  program.writes(app.add_option("-o,--output", command->output, "File for the ranks"))->required()->type_name("R.npy");
   app.add_option("--damping", command->options.damping, "Share of the rank that follows edges")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--tol", command->options.tolerance, "Of the sum of all ranks' changes in an iteration")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")->capture_default_str();
-  app.add_option("--top", command->top, "Print so many of the first nodes with their ranks")->type_name("N");
+  app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")
+      ->capture_default_str()
+      ->transform(count_text());
+  app.add_option("--top", command->top, "Print so many of the first nodes with their ranks")
+      ->transform(count_text())
+      ->type_name("N");
   app.add_flag("-q,--quiet", command->quiet, "No summary");
   app.add_flag("--json", command->json, "Print what happened as JSON");
 }

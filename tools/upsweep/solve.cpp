@@ -57,6 +57,7 @@ Outcome run_solve(Program& program, const SolveCommand& command) {
                                progress.relative_residual);
     };
   }
+  if (const auto ok = check_sizes(*matrix, command.matrix, (*context)->traits()); !ok) return ok;
   const host::CsrMatrix csr = compressed_rows(*matrix);
   const auto report = host::solve(**context, csr.arrays(), *b, options);
   if (!report) return failed_in(command.matrix, report.error());
@@ -87,8 +88,7 @@ constexpr const char* solve_examples = R"(  upsweep solve stiffness.mtx forces.n
 A must be symmetric and positive definite; that it is symmetric is checked. B is a .npy file of any numbers or a .mtx
 array; X is f8. The device iterates in f32; the host computes the residual in f64 and lets the device solve for
 corrections until |b - A x| <= tol |b|, so that tolerances far below those of f32 can be met. --no-refinement does one
-solve in f32. What does not converge writes no file and ends with exit code 2 and the reason. Rows and columns in messages
-about the matrix count from 0.)";
+solve in f32. What does not converge writes no file and ends with exit code 2 and the reason.)";
 
 }  // namespace
 
@@ -96,16 +96,20 @@ void add_solve(Program& program) {
   auto command = std::make_shared<SolveCommand>();
   CLI::App& app = program.add(program.app, "solve", "Solve a linear system by conjugate gradients", solve_examples,
                               command, run_solve);
-  app.add_option("matrix", command->matrix, "Matrix Market file; - reads standard input")
+  program.reads(app.add_option("matrix", command->matrix, "Matrix Market file; - reads standard input"))
       ->required()
       ->type_name("A.mtx");
-  app.add_option("right_side", command->right_side, "Right-hand side")->required()->type_name("B.npy");
-  app.add_option("-o,--output", command->output, "File for the solution")->required()->type_name("X.npy");
-  app.add_option("--guess", command->guess, "Where to begin; default: 0")->type_name("X0.npy");
+  program.reads(app.add_option("right_side", command->right_side, "Right-hand side"))->required()->type_name("B.npy");
+  program.writes(app.add_option("-o,--output", command->output, "File for the solution"))
+      ->required()
+      ->type_name("X.npy");
+  program.reads(app.add_option("--guess", command->guess, "Where to begin; default: 0"))->type_name("X0.npy");
   app.add_option("--tol", command->options.tolerance, "Of the relative residual |b - A x| / |b|")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")->capture_default_str();
+  app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")
+      ->capture_default_str()
+      ->transform(count_text());
   app.add_option("--preconditioner", command->preconditioner, "none or jacobi")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "jacobi"}));
