@@ -7,23 +7,23 @@ const executablePath = [process.env.UPSWEEP_CHROMIUM, "/usr/bin/chromium", "/usr
   (path) => path !== undefined && existsSync(path),
 );
 
-/** `more`: arguments of the browser. Canvases need "--use-angle=vulkan". */
-export async function openBrowser(...more) {
+const plain = [
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const webgpu = ["--enable-features=Vulkan", "--use-vulkan=native", "--enable-unsafe-webgpu", "--ignore-gpu-blocklist"];
+
+/** As it starts by itself here: without an adapter for WebGPU. `more`: further arguments. */
+export async function openPlainBrowser(...more) {
   if (executablePath === undefined) throw new Error("No Chromium: set UPSWEEP_CHROMIUM to its path.");
-  return chromium.launch({
-    executablePath,
-    args: [
-      "--no-sandbox",
-      "--enable-features=Vulkan",
-      "--use-vulkan=native",
-      "--enable-unsafe-webgpu",
-      "--ignore-gpu-blocklist",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      ...more,
-    ],
-  });
+  return chromium.launch({ executablePath, args: [...plain, ...more] });
+}
+
+/** With WebGPU. Its canvases need the argument --use-angle=vulkan, too. */
+export async function openBrowser(...more) {
+  return openPlainBrowser(...webgpu, ...more);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ladders: bars that grow as results arrive.
 import { choice, field, h, live, newId, rebuilt, refresh, show } from "./dom.js";
-import { type LadderFamily, type LadderResult, type LadderStep, type Ladders, mostItems } from "./ladders.js";
+import type { LadderFamily, LadderResult, LadderStep, Ladders } from "./ladders.js";
 import { duration, language, number, percent, t } from "./language.js";
 import { errorBox } from "./notice.js";
 import type { Session, Sessions } from "./session.js";
@@ -114,10 +114,11 @@ function ideas(family: LadderFamily): HTMLElement[] {
   );
 }
 
-export function laddersView(sessions: Sessions): HTMLElement {
+export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLElement {
   let family: LadderFamily = "reduce";
   let rows: StepRow[] = [];
   let ladders: { session: Session; opened: Promise<Ladders> } | undefined;
+  let mostItems: (device: GPUDevice, family: LadderFamily) => number = () => Number.POSITIVE_INFINITY;
   let copyRate: number | undefined;
   let said: () => string = () => "";
   const exponents = new Map<LadderFamily, number>();
@@ -150,11 +151,12 @@ export function laddersView(sessions: Sessions): HTMLElement {
     const { session } = sessions;
     const isCpu = session?.up.traits.isCpu ?? true;
     const room = session === undefined ? most : Math.floor(Math.log2(mostItems(session.device, family)));
-    const options = Array.from({ length: Math.min(most, room) - least + 1 }, (_, i) => least + i);
+    const last = Math.min(most, room);
+    const options = Array.from({ length: last - least + 1 }, (_, i) => least + i);
     sizes.replaceChildren(
       ...options.map((exponent) => h("option", { value: exponent }, `2^${exponent} = ${number(2 ** exponent)}`)),
     );
-    sizes.value = String(exponents.get(family) ?? (isCpu ? cpu : gpu));
+    sizes.value = String(Math.min(last, exponents.get(family) ?? (isCpu ? cpu : gpu)));
     return [h("label", { for: sizes.id }, family === "spmv" ? t().ladders.entries : t().ladders.items), sizes];
   });
   const families = choice(
@@ -191,7 +193,11 @@ export function laddersView(sessions: Sessions): HTMLElement {
 
   const open = (session: Session): Promise<Ladders> => {
     if (ladders?.session !== session) {
-      const opened = import("./ladders.js").then(({ openLadders }) => openLadders(session.device));
+      const opened = import("./ladders.js").then((engine) => {
+        ({ mostItems } = engine);
+        refresh(sizeField);
+        return engine.openLadders(session.device);
+      });
       ladders = { session, opened };
       const dispose = () => void opened.then((one) => one.dispose()).catch(() => undefined);
       session.lost.addEventListener("abort", dispose);
@@ -202,7 +208,8 @@ export function laddersView(sessions: Sessions): HTMLElement {
   const showSteps = async (): Promise<void> => {
     const { session } = sessions;
     problems.replaceChildren();
-    if (session === undefined) {
+    // The engine is fetched when somebody looks.
+    if (session === undefined || !isShown()) {
       rows = [];
       refresh(list);
       return;
@@ -300,7 +307,7 @@ export function laddersView(sessions: Sessions): HTMLElement {
     void showSteps();
   });
 
-  return h(
+  const view = h(
     "div",
     {},
     h("p", { class: "lead" }, () => t().ladders.intro),
@@ -313,4 +320,11 @@ export function laddersView(sessions: Sessions): HTMLElement {
     problems,
     list,
   );
+  // The section around this view is told.
+  queueMicrotask(() => {
+    view.parentElement?.addEventListener("shown", () => {
+      if (rows.length === 0) void showSteps();
+    });
+  });
+  return view;
 }

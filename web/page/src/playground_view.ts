@@ -305,8 +305,8 @@ function resultOf({ choice, trial, outputs, verdict, compileMs, timing, isDevice
     ),
     ...(choice.primitive === "histogram" ? [chart(outputs["output"] as Items)] : []),
     h("h3", {}, words.time),
-    h("p", { class: "time" }, h("strong", {}, words.median(duration(timing.median * 1000))), `, ${clock}`),
-    h("p", {}, words.spread(duration(timing.min * 1000), duration(timing.max * 1000)), ". ", rate, "."),
+    h("p", { class: "time" }, h("strong", {}, words.median(duration(timing.median * 1000))), ` · ${clock}`),
+    h("p", {}, words.spread(duration(timing.min * 1000), duration(timing.max * 1000)), " ", rate),
     h("p", { class: "hint" }, words.compile(duration(compileMs * 1000))),
   ];
 }

@@ -100,6 +100,10 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
       title: "One thread of the CPU",
       idea: "std::sort, compiled to WebAssembly, on one thread of the CPU. It compares keys, so its time grows a little faster than their number.",
     },
+    "sort.cpu_threads": {
+      title: "All threads of the CPU",
+      idea: "Each thread sorts a part with std::stable_sort, then parts are merged two by two. A module of WebAssembly has one thread here, so only the program upsweep bench measures this.",
+    },
     "sort.digits_of_4_bits": {
       title: "4 bits at a time",
       idea: "Count the digits of each chunk, turn the counts into places, move the keys, and repeat for the next 4 bits. Eight rounds of three dispatches read and write each key again and again.",
@@ -245,6 +249,10 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
     "sort.cpu": {
       title: "CPU 单线程",
       idea: "std::sort，编译成 WebAssembly，在 CPU 的一个线程上运行。它靠比较键来排序，用时增长得比键的个数略快。",
+    },
+    "sort.cpu_threads": {
+      title: "CPU 全部线程",
+      idea: "每个线程用 std::stable_sort 排好一部分，再两两归并。这里的 WebAssembly 模块只有一个线程，因此只有 upsweep bench 程序会测量这一级。",
     },
     "sort.digits_of_4_bits": {
       title: "每次 4 位",
