@@ -37,7 +37,10 @@ fail() {
 
 packages_of() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$setup_folder/packages-$1.txt"; }
 
-stamp_of() { packages_of "$1" | sort | sha256sum | cut -d' ' -f1; }
+# Names of a set, and those that the root folder has got for it. Checkouts whose lists differ share a root folder, so
+# one that has more than a list names is ready, too.
+names_of() { packages_of "$1" | LC_ALL=C sort -u; }
+installed_of() { if [[ -f $root_folder/var/lib/upsweep/$1 ]]; then cat -- "$root_folder/var/lib/upsweep/$1"; fi; }
 
 # ---- which mode ----
 
@@ -284,7 +287,7 @@ make_root() {
   # Mount points for this system's files.
   touch "$partial/etc/resolv.conf" "$partial/etc/hosts"
   mkdir -p "$partial/var/lib/upsweep"
-  stamp_of run >"$partial/var/lib/upsweep/run"
+  names_of run >"$partial/var/lib/upsweep/run"
   chmod 755 "$partial"
   remove_root
   mv -T -- "$partial" "$root_folder"
@@ -307,10 +310,13 @@ install_set() {
   administer_root "installing the $set packages into the root folder" "$log" bash -c '
     dpkg --configure -a && apt-get install -y -f || exit 3
     apt-get update && apt-get install -y --no-install-recommends "$@" && apt-get clean' bash $(packages_of "$set") || return
-  stamp_of "$set" >"$root_folder/var/lib/upsweep/$set"
+  { names_of "$set"; installed_of "$set"; } | LC_ALL=C sort -u >"$root_folder/var/lib/upsweep/$set.partial"
+  mv -T -- "$root_folder/var/lib/upsweep/$set.partial" "$root_folder/var/lib/upsweep/$set"
 }
 
-set_ready() { [[ -f $root_folder/var/lib/upsweep/$1 && $(<"$root_folder/var/lib/upsweep/$1") == "$(stamp_of "$1")" ]]; }
+set_ready() {
+  [[ -f $root_folder/var/lib/upsweep/$1 && -z $(LC_ALL=C comm -23 <(names_of "$1") <(installed_of "$1")) ]]
+}
 
 environment_ready() {
   if [[ $mode == native ]]; then return 0; fi
