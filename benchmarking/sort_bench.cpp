@@ -114,6 +114,7 @@ class SortLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps(Session& session) const override {
     std::vector<LadderStep> all;
+    all.reserve(sort_steps.size() + 1);
     for (const SortStep step : sort_steps) {
       all.push_back({.name = step_name(step),
                      .title = step_title(step),

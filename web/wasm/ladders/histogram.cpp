@@ -34,7 +34,7 @@ class HistogramLadder : public Ladder {
     }
     item_count_ = item_count;
     return {.item_count = item_count,
-            .output_bytes = bin_count * 4,
+            .output_bytes = std::uint64_t{bin_count} * 4,
             .bytes_moved = item_count * 4 + std::uint64_t{bin_count} * 4};
   }
 
