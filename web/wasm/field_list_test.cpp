@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shapes.h lists every member of every struct that it lists at all: one that C++ gains must not be out of reach of
-// JavaScript unnoticed.
+// shapes.h lists every member of every struct that it lists at all, and every enumerator: what C++ gains must not be
+// out of reach of JavaScript unnoticed.
 #include "field_list.h"
 
 #include <gmock/gmock.h>
@@ -9,17 +9,42 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "upsweep/upsweep.h"
 
 namespace upsweep::web {
+
+// Nobody reads or writes here.
+template <typename T>
+const FieldType* field_type() {
+  return nullptr;
+}
+
 namespace {
 
-// The numbers of the members that the list of a type has, and of all.
+template <typename T>
+bool add_coverage(std::string_view name);
+
+}  // namespace
+}  // namespace upsweep::web
+
+#define UPSWEEP_FIELDS(Type, ...)                                      \
+  inline void list_fields(Type& it, FieldList& field) { __VA_ARGS__; } \
+  const bool covers_##Type = add_coverage<Type>(#Type);
+#include "shapes.h"
+
+namespace upsweep::web {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
 struct Coverage {
-  std::vector<std::size_t> unlisted;
   std::size_t member_count = 0;
+  std::vector<std::size_t> unlisted;        // numbers of members
   std::vector<std::string_view> strangers;  // fields that are no members
 };
 
@@ -28,13 +53,56 @@ std::map<std::string_view, Coverage>& coverages() {
   return all;
 }
 
+// An enumeration by what shapes.h calls its values and by their names in C++.
+struct Enumeration {
+  std::vector<std::string_view> listed;
+  std::vector<std::string_view> in_order;
+};
+
+std::map<std::string_view, Enumeration>& enumerations() {
+  static std::map<std::string_view, Enumeration> all;
+  return all;
+}
+
+// "... value = upsweep::ScanKind::exclusive; ..."; a number after a cast where no enumerator has the value.
+template <auto value>
+constexpr std::string_view signature() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <auto value>
+std::string_view enumerator_name() {
+  std::string_view text = signature<value>();
+  text.remove_prefix(text.find("value = ") + 8);
+  text = text.substr(0, text.find_first_of(";]"));
+  if (text.starts_with('(')) return {};
+  return text.substr(text.rfind(':') + 1);
+}
+
+template <typename T>
+void add_enumeration() {
+  if constexpr (std::is_enum_v<T>) {
+    // Without names nothing reads it.
+    if constexpr (names_of<T>.size() != 0) {
+      Enumeration found{.listed = {names_of<T>.begin(), names_of<T>.end()}, .in_order = {}};
+      constexpr std::size_t tried = 16;
+      [&]<std::size_t... i>(std::index_sequence<i...>) {
+        (found.in_order.push_back(enumerator_name<static_cast<T>(i)>()), ...);
+      }(std::make_index_sequence<tried>());
+      std::erase(found.in_order, std::string_view());
+      enumerations().emplace(signature<T{}>(), std::move(found));
+    }
+  }
+}
+
 template <typename T>
 Coverage cover(T& it) {
   FieldList fields;
   list_fields(it, fields);
   auto& [... members] = it;
+  (add_enumeration<std::remove_cvref_t<decltype(members)>>(), ...);
   const std::vector<const void*> addresses{&members...};
-  Coverage found{.unlisted = {}, .member_count = addresses.size(), .strangers = {}};
+  Coverage found{.member_count = addresses.size(), .unlisted = {}, .strangers = {}};
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (!std::ranges::contains(fields, addresses[i], &Field::member)) found.unlisted.push_back(i);
   }
@@ -50,27 +118,6 @@ bool add_coverage(std::string_view name) {
   return coverages().emplace(name, cover(it)).second;
 }
 
-}  // namespace
-
-// Nobody reads or writes here.
-template <typename T>
-const FieldType* field_type() {
-  return nullptr;
-}
-
-}  // namespace upsweep::web
-
-#define UPSWEEP_FIELDS(Type, ...)                                      \
-  inline void list_fields(Type& it, FieldList& field) { __VA_ARGS__; } \
-  const bool covers_##Type = add_coverage<Type>(#Type);
-#include "shapes.h"
-
-namespace upsweep::web {
-namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
 // What only the library sets: known operators go by their names.
 const std::map<std::string_view, std::vector<std::size_t>> left_out{{"BinaryOperator", {0}}};
 
@@ -84,7 +131,35 @@ TEST(Fields, CoverEveryMember) {
   }
 }
 
-// The check itself, on structs of its own.
+TEST(Fields, CoverEveryEnumerator) {
+  ASSERT_THAT(enumerations().size(), testing::Ge(15u));
+  for (const auto& [name, found] : enumerations()) EXPECT_EQ(found.listed, found.in_order) << name;
+}
+
+template <typename T>
+std::size_t member_count() {
+  T it{};
+  auto& [... members] = it;
+  return sizeof...(members);
+}
+
+// plan_value.cpp writes plans without such a list: whoever adds a member writes it there and in web/src/plan.ts.
+TEST(Plans, HaveTheMembersThatAreWritten) {
+  EXPECT_EQ(member_count<Plan>(), 10u);
+  EXPECT_EQ(member_count<Kernel>(), 11u);
+  EXPECT_EQ(member_count<KernelBinding>(), 3u);
+  EXPECT_EQ(member_count<LineOrigin>(), 2u);
+  EXPECT_EQ(member_count<Dispatch>(), 8u);
+  EXPECT_EQ(member_count<Grid>(), 5u);
+  EXPECT_EQ(member_count<BoundRange>(), 5u);
+  EXPECT_EQ(member_count<SlotId>(), 2u);
+  EXPECT_EQ(member_count<ArgumentSlot>(), 4u);
+  EXPECT_EQ(member_count<ScratchSlot>(), 6u);
+  EXPECT_EQ(member_count<StateSlot>(), 2u);
+}
+
+// The checks themselves, on types of their own.
+enum class Choice : std::uint8_t { first, second };
 struct Incomplete {
   int listed = 0;
   std::string forgotten;
@@ -95,11 +170,13 @@ struct Incomplete {
   field("also_listed", it.also_listed);
 }
 
-TEST(Fields, ForgottenMembersAreSeen) {
+TEST(Fields, WhatIsForgottenIsSeen) {
   Incomplete it;
   const Coverage found = cover(it);
   EXPECT_THAT(found.unlisted, ElementsAre(1));
   EXPECT_EQ(found.member_count, 3u);
+  EXPECT_EQ(enumerator_name<Choice::second>(), "second");
+  EXPECT_EQ(enumerator_name<static_cast<Choice>(2)>(), "");
 }
 
 }  // namespace
