@@ -140,7 +140,7 @@ template <typename T>
 std::size_t member_count() {
   T it{};
   auto& [... members] = it;
-  return sizeof...(members);
+  return std::vector<const void*>{&members...}.size();
 }
 
 // plan_value.cpp writes plans without such a list: whoever adds a member writes it there and in web/src/plan.ts.
