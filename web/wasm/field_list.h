@@ -34,6 +34,9 @@ struct Field {
 
 class FieldList {
  public:
+  // DeviceTraits has most; a test looks.
+  static constexpr std::size_t capacity = 32;
+
   template <typename T>
   void operator()(std::string_view name, T& member) {
     add(name, &member, field_type<T>());
@@ -45,7 +48,7 @@ class FieldList {
   [[gnu::noinline]] void add(std::string_view name, void* member, const FieldType* type) {
     fields_[count_++] = {name, member, type};
   }
-  std::array<Field, 32> fields_{};  // DeviceTraits has most
+  std::array<Field, capacity> fields_{};
   std::uint32_t count_ = 0;
 };
 

@@ -97,11 +97,11 @@ void add_enumeration() {
 
 template <typename T>
 Coverage cover(T& it) {
-  FieldList fields;
-  list_fields(it, fields);
   auto& [... members] = it;
   (add_enumeration<std::remove_cvref_t<decltype(members)>>(), ...);
   const std::vector<const void*> addresses{&members...};
+  FieldList fields;
+  if (addresses.size() <= FieldList::capacity) list_fields(it, fields);
   Coverage found{.member_count = addresses.size(), .unlisted = {}, .strangers = {}};
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (!std::ranges::contains(fields, addresses[i], &Field::member)) found.unlisted.push_back(i);
