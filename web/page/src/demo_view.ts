@@ -7,7 +7,7 @@ import { Particles, STAGES, type Stage, type StageTimes, type Stir, sideOf } fro
 import type { Session, Sessions } from "./session.js";
 
 const LEAST = 10;
-const MOST = 21;
+const MOST = { cpu: 16, gpu: 21 };
 const FIRST = { cpu: 12, gpu: 18 };
 /** What a frame may take, in milliseconds. */
 const BUDGET = { cpu: 80, gpu: 9 };
@@ -79,7 +79,7 @@ export function demoView(sessions: Sessions, isShown: () => boolean): HTMLElemen
   );
   const stepButton = h("button", { type: "button", onclick: () => void oneFrame() }, () => t().demo.step);
   const restartButton = h("button", { type: "button", onclick: () => void restart() }, () => t().demo.restart);
-  const slider = h("input", { type: "range", min: LEAST, max: MOST, step: 1 });
+  const slider = h("input", { type: "range", min: LEAST, max: MOST.gpu, step: 1 });
   const countText = () => {
     const count = 2 ** (exponent || LEAST);
     return t().demo.particleCount(number(count), number(sideOf(count) ** 2));
@@ -189,6 +189,7 @@ export function demoView(sessions: Sessions, isShown: () => boolean): HTMLElemen
     problems.replaceChildren();
     try {
       configure(session);
+      slider.max = String(MOST[session.up.traits.isCpu ? "cpu" : "gpu"]);
       const isFirst = exponent === 0;
       if (isFirst) await choose(session, mine);
       if (mine !== turn) return;

@@ -141,7 +141,8 @@ function probeTable({ up }: Session): HTMLElement {
   const report = up.probeReport;
   const rows = (Object.keys(words().probeRows) as (keyof ReturnType<typeof words>["probeRows"])[])
     .filter((name) => name !== "selfTestError" || report.selfTestError !== "")
-    .filter((name) => report.selfTestRan || (name !== "lookBack" && name !== "lockStep"))
+    .filter((name) => report.selfTestRan || name !== "lookBack")
+    .filter((name) => (report.selfTestRan && up.traits.adapterVendor === "nvidia") || name !== "lockStep")
     .map((name) => {
       const value = report[name];
       const shown = () => (typeof value === "boolean" ? (value ? words().yes : words().no) : String(value));

@@ -17,12 +17,27 @@ fn colour(crowd: f32) -> vec3f {
   return mix(mixed, top, smoothstep(2.2, 4.5, crowd));
 }
 
+fn count_at(cell: vec2u) -> f32 {
+  let at = cell % scene.side;
+  return f32(counts[at.y * scene.side + at.x]);
+}
+
+// Between the centres of four cells, in particles of the mean cell.
+fn crowd_at(position: vec2f) -> f32 {
+  let at = fract(position) * f32(scene.side) + f32(scene.side) - 0.5;
+  let cell = vec2u(at);
+  let part = fract(at);
+  let above = mix(count_at(cell), count_at(cell + vec2u(1u, 0u)), part.x);
+  let below = mix(count_at(cell + vec2u(0u, 1u)), count_at(cell + vec2u(1u, 1u)), part.x);
+  let mean_count = f32(scene.particle_count) / f32(scene.side * scene.side);
+  return mix(above, below, part.y) / max(mean_count, 1.0);
+}
+
 @vertex
 fn corner(@builtin(vertex_index) vertex: u32) -> Point {
   // Two triangles a particle: instances of so few vertices are slow on many devices.
   let particle = particles[vertex / 6u];
-  let mean_count = f32(scene.particle_count) / f32(scene.side * scene.side);
-  let crowd = f32(counts[cell_of(particle.xy)]) / max(mean_count, 1.0);
+  let crowd = crowd_at(particle.xy);
   let k = vertex % 6u;
   let side = vec2f(f32(k == 1u || k == 3u || k == 4u), f32(k == 2u || k >= 4u)) * 2.0 - 1.0;
   let center = vec2f(particle.x * 2.0 - 1.0, 1.0 - particle.y * 2.0);

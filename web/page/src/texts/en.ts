@@ -63,7 +63,7 @@ export const en = {
       "Subgroups follow the numbers of the threads, as the probe saw it: kernels may use the shorter way to number them.",
     subgroupsUnordered: "Subgroups do not follow the numbers of the threads: kernels ask each thread where it is.",
     lookBack:
-      "The self-test passed: scans, selections and sorts of many items take one pass, with look-back to the tiles before. Each item is read and written once.",
+      "The self-test passed: scans and selections of many items take one pass, sorts one dispatch a digit, with look-back to the tiles before. Nothing is read or written more often than need be.",
     lookBackUntried:
       "The single-pass kernels are not tried on software adapters: scans and selections take two passes, sorts three dispatches a digit. That needs barriers alone.",
     lookBackFailed:
