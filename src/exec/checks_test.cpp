@@ -48,6 +48,13 @@ TEST_P(Checks, ATypeErrorIsFoundInTheLineOfTheOperator) {
   EXPECT_THAT(error_of(folded_by(op)), HasSubstr("operator \"pick\":3: "));
 }
 
+TEST_P(Checks, AnOperatorWithoutTheFunctionOrWithOtherTypesIsFoundWhereItIsCalled) {
+  const auto misnamed = BinaryOperator::custom("pick", "fn pik(a: u32, b: u32) -> u32 { return a; }\n", "0u");
+  EXPECT_THAT(error_of(folded_by(misnamed)), HasSubstr("call of operator \"pick\":1: "));
+  const auto of_floats = BinaryOperator::custom("pick", "fn pick(a: f32, b: f32) -> f32 { return a; }\n", "0u");
+  EXPECT_THAT(error_of(folded_by(of_floats)), HasSubstr("call of operator \"pick\":1: "));
+}
+
 TEST_P(Checks, AnOperatorThatTakesANameOfTheLibraryIsToldWhich) {
   const auto op = BinaryOperator::custom(
       "pick", "fn tile_index(a: u32) -> u32 { return a; }\nfn pick(a: u32, b: u32) -> u32 { return tile_index(a); }\n",

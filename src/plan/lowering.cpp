@@ -231,12 +231,15 @@ void add_operator(KernelBuilder& builder, const BinaryOperator& op, const Elemen
   builder.alias("RawResult", stored_type(lowered.result).raw);
   builder.caller_text(std::format("type \"{}\"", value.name), value.declaration);
   builder.caller_text(std::format("operator \"{}\"", to_string(op)), op.wgsl);
-  builder.generated("adapters", std::format("fn import_value(v: Value, i: u32) -> {3} {{ return {0}; }}\n"
-                                            "fn {4}(a: {3}, b: {3}) -> {3} {{ return {1}; }}\n"
-                                            "fn result_value(a: {3}) -> RawResult {{ return {2}; }}\n",
-                                            lowered.import_expression, lowered.combine_expression,
-                                            lowered.result_expression, names.accumulator, names.combine));
-  // An origin of its own: the expression may be the caller's.
+  builder.generated("adapters", std::format("fn import_value(v: Value, i: u32) -> {} {{ return {}; }}\n",
+                                            names.accumulator, lowered.import_expression));
+  // Origins of their own: the function that is called and the expression of the identity may be the caller's.
+  const bool is_custom = op.kind == OperatorKind::custom;
+  builder.generated(is_custom ? std::format("call of operator \"{}\"", op.function) : std::string("adapters"),
+                    std::format("fn {0}(a: {1}, b: {1}) -> {1} {{ return {2}; }}\n", names.combine, names.accumulator,
+                                lowered.combine_expression));
+  builder.generated("adapters", std::format("fn result_value(a: {}) -> RawResult {{ return {}; }}\n", names.accumulator,
+                                            lowered.result_expression));
   builder.generated(
       std::format("identity of operator \"{}\"", to_string(op)),
       std::format("fn {}() -> {} {{ return {}; }}\n", names.identity, names.accumulator, lowered.identity_expression));
