@@ -150,6 +150,7 @@ class Histogram(CliTest):
         answer = json.loads(self.output_of("histogram", "--bins", 5, "--range", -1, 1, "--json", self.save(items)))
         self.assertEqual((answer["items"], answer["bins"], answer["range"], answer["dtype"]), (1000, 5, [-1, 1], "f4"))
         self.assertEqual(answer["counted"], np.histogram(items, bins=5, range=(-1, 1))[0].sum())
+        self.assertIsInstance(answer["counted"], int)
 
     def test_requests_that_make_no_sense_are_refused(self):
         good = self.save(np.arange(10, dtype="f4"))

@@ -309,11 +309,22 @@ class BadInput(CliTest):
         self.assert_refused(2, 'operator "broken":1', "reduce", *operator, self.good)
         self.assert_refused(2, "--identity", "reduce", *operator[:4], self.good)
         self.assert_refused(2, "cannot be read", "reduce", "--op-wgsl", self.path("none"), *operator[2:], self.good)
+        self.write(b"fn other(a: f32, b: f32) -> f32 { return a; }", "op.wgsl")
+        self.assert_refused(2, 'call of operator "broken":1', "reduce", *operator, self.good)
 
     def test_usage_errors_are_refused(self):
         self.assert_refused(2, "", "sort", self.good)
         self.assert_refused(2, "file", "reduce")
         self.assert_refused(2, "--colour", "reduce", "--colour", self.good)
+        self.assert_refused(2, 'no option "--csat" (is it --cast?);', "reduce", "--csat", "f4", self.good)
+        self.assert_refused(2, 'no option "--transf" (is it --transform?);', "reduce", "--transf=x", self.good)
+        self.assert_refused(2, 'no option "--itmes" (is it --items?);', "explain", "sort", "--itmes", "5")
+        self.assert_refused(2, 'no option "--adaptor" (is it --adapter?);', "--adaptor", "x", "info")
+        self.assert_refused(2, 'no option "-o";', "rle", "-o", self.path("out.npy"), self.good)
+        self.assert_refused(2, "not expected: more.npy", "reduce", self.good, "more.npy")
+        for alone in (["--op-name", "f"], ["--identity", "0u"], ["--commutes"]):
+            self.assert_refused(2, f"{alone[0]} requires --op-wgsl", "reduce", *alone, self.good)
+        self.assert_refused(2, "--op excludes --op-wgsl", "reduce", "--op", "max", "--op-wgsl", self.good, self.good)
         self.assert_refused(2, "--limits", "--limits", "tight", "info")
         self.assert_refused(2, "No adapter fits", "--adapter", "no such thing", "info")
         self.assert_refused(2, "No adapter fits", "--backend", "glide", "reduce", self.good)

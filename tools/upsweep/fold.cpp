@@ -74,11 +74,12 @@ void add_calculation_options(Program& program, CLI::App& command, FoldOptions& o
       ->type_name("EXPR");
   command.add_option("--init", options.init, "Value folded in front, once")->type_name("VALUE");
   command.add_option("--cast", options.cast, "f4: round f8 items to 32-bit floats first")->check(CLI::IsMember({"f4"}));
-  program.reads(command.add_option("--op-wgsl", options.op_wgsl, "File with an operator: fn NAME(a: T, b: T) -> T"))
-      ->type_name("FILE");
-  command.add_option("--op-name", options.op_name, "Its name")->type_name("NAME");
-  command.add_option("--identity", options.identity, "Its identity, a WGSL expression")->type_name("EXPR");
-  command.add_flag("--commutes", options.commutes, "Its operands may be swapped: faster");
+  CLI::Option* text = program.reads(
+      command.add_option("--op-wgsl", options.op_wgsl, "File with an operator: fn NAME(a: T, b: T) -> T"));
+  text->type_name("FILE")->excludes(command.get_option("--op"));
+  command.add_option("--op-name", options.op_name, "Its name")->type_name("NAME")->needs(text);
+  command.add_option("--identity", options.identity, "Its identity, a WGSL expression")->type_name("EXPR")->needs(text);
+  command.add_flag("--commutes", options.commutes, "Its operands may be swapped: faster")->needs(text);
 }
 
 Expected<Fold> Fold::open(const FoldOptions& options) {

@@ -391,7 +391,12 @@ Outcome run_histogram(Program& program, const HistogramOptions& options) {
   json["items"] = array.item_count();
   json["bins"] = shape.bins.count;
   json["range"] = {edges.front(), edges.back()};
-  json[weights ? "weight" : "counted"] = std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0);
+  const double sum = std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0);
+  if (weights) {
+    json["weight"] = sum;
+  } else {
+    json["counted"] = static_cast<std::uint64_t>(sum);
+  }
   json["dtype"] = npy::dtype_name(array.dtype());
   print_json(std::move(json), **context, start);
   return {};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The upsweep program. A command is a file beside this one with its add_...() in the list below.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <format>
 #include <iostream>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -31,10 +34,50 @@ int report(const Failure& failure) {
 // A driver that flushes all streams as it goes away leaves the error with stdout, not with std::cout.
 bool flush_output() { return std::cout.flush() && std::ferror(stdout) == 0; }
 
-// What the parser says, but for a command that is missing or unknown: then which there are.
+// Letters to insert, delete or replace.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t before = std::exchange(row[0], i + 1);  // of both without their last letters
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t least = std::min({row[j] + 1, row[j + 1] + 1, before + (a[i] == b[j] ? 0 : 1)});
+      before = std::exchange(row[j + 1], least);
+    }
+  }
+  return row.back();
+}
+
+// The option of the command, or of those around it, that begins with `word` or is spelt almost so.
+std::string option_like(const CLI::App& command, std::string_view word) {
+  const std::size_t most_edits = word.size() < 6 ? 1 : 2;
+  std::size_t least = most_edits + 1;
+  std::string nearest;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        std::string known = "--" + name;
+        const std::size_t edits = word.size() > 3 && known.starts_with(word) ? 0 : edit_distance(word, known);
+        if (edits >= least) continue;
+        least = edits;
+        nearest = std::move(known);
+      }
+    }
+  }
+  return nearest;
+}
+
+// What the parser says, but for what is unknown, and for a command that is missing: then which there are.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const std::vector<std::string> words = app.remaining(true);
+  const auto is_option = [](std::string_view word) { return word.size() > 1 && word.starts_with('-'); };
+  if (const auto unknown = std::ranges::find_if(words, is_option); unknown != words.end()) {
+    const std::string word = unknown->substr(0, unknown->find('='));
+    const std::string known = option_like(*command, word);
+    return std::format("there is no option \"{}\"{}", word, known.empty() ? "" : std::format(" (is it {}?)", known));
+  }
   if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || command->get_require_subcommand_min() == 0) {
     return error.what();
   }
@@ -43,9 +86,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; })) {
     names += std::format("{}{}", names.empty() ? "" : ", ", prefix + known->get_name());
   }
-  const std::vector<std::string> words = app.remaining(true);
   if (words.empty()) return std::format("which command? There are: {}", names);
-  if (words.front().starts_with('-')) return std::format("there is no option \"{}\"", words.front());
   return std::format("there is no command \"{}\"; commands are: {}", prefix + words.front(), names);
 }
 
@@ -75,6 +116,7 @@ void add_global_options(Program& program) {
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
       "A file - is standard input, /dev/stdout standard output; no command writes over a file that it reads.\n"
+      "Types of items go by NumPy's short names, which count bytes: u1 is uint8, i8 int64, f4 float32, b1 bool.\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"
       "Exit codes: 0 done, 1 the device failed, 2 bad input or usage.");
   app.get_formatter()->enable_footer_formatting(false);
