@@ -211,6 +211,19 @@ describe("ladders", () => {
     assert.equal(await status(), "Stopped.");
     assert.ok(await runButton().isEnabled());
   });
+
+  test("a device that is lost in a run ends it; another one goes on", async () => {
+    await runButton().click();
+    await page.evaluate(() => globalThis.upsweep.device.destroy());
+    await page.getByRole("button", { name: "Open it again" }).click();
+    await ready(page);
+    await page.waitForSelector("#ladders .step[data-step]");
+    assert.ok(await page.isHidden("#ladders progress"));
+    await page.getByLabel("Items", { exact: true }).selectOption("12");
+    await runButton().click();
+    await page.waitForFunction(() => document.querySelector("#ladders .status").textContent.startsWith("Done."), LONG);
+    assert.deepEqual(await page.locator("#ladders .notice").allInnerTexts(), []);
+  });
 });
 
 describe("playground", () => {
@@ -282,6 +295,18 @@ describe("playground", () => {
     await run();
     assert.match(await alert.textContent(), /predicate expression:1: .*'nope'/);
     assert.equal(await page.locator("#playground .gutter .marked").textContent(), "1");
+  });
+
+  test("stops when told to, and runs again", async () => {
+    await field("Primitive").selectOption("histogram");
+    await field("Number of items").fill("16000000");
+    await page.locator("#playground button.primary").click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.waitForFunction(() => document.querySelector("#playground .status").textContent === "Stopped.");
+    assert.equal(await page.locator("#playground .verdict").count(), 0);
+    await field("Number of items").fill("3000");
+    await run();
+    assert.equal(await verdict(), RIGHT);
   });
 
   test("refuses sizes that are none", async () => {

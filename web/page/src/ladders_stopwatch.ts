@@ -43,6 +43,11 @@ export class Stopwatch {
     this.#readable = device.createBuffer({ label: "ladders", size, usage: USAGE.mapRead | USAGE.copyDst });
   }
 
+  /** Not where the device has none, or where they stood still. */
+  get usesTimestamps(): boolean {
+    return this.#queries !== undefined;
+  }
+
   /** What raises the clock of a GPU before each round: work that takes so long. */
   setWarmUp(record: Recorder, ms: number): void {
     if (this.#isCpu) return;

@@ -61,7 +61,8 @@ class StepRow {
     return this.#result.percentOfCopy ?? (best === 0 ? 0 : (100 * this.#result.rate) / best);
   }
   setBar(share: number): void {
-    this.#bar.style.width = `${Math.min(100, share)}%`;
+    // The least that can be seen.
+    this.#bar.style.width = share === 0 ? "0" : `${Math.min(100, Math.max(0.3, share))}%`;
   }
   update(progress: Progress, result?: LadderResult): void {
     this.#progress = progress;
@@ -76,7 +77,8 @@ class StepRow {
     const words = t().ladders;
     const { step } = this;
     const result = this.#result;
-    if (!step.supported) return [`${words.unsupported}${step.reason === undefined ? "" : `: ${step.reason}`}`];
+    if (!step.supported)
+      return [words.unsupported, ...(step.reason === undefined ? [] : [": ", h("span", { lang: "en" }, step.reason)])];
     if (result === undefined) return [this.#progress === "running" ? words.running : words.notRun];
     if (!result.valid) return [h("strong", {}, words.wrong), result.message === undefined ? "" : `: ${result.message}`];
     const parts: (string | HTMLElement)[] = [h("strong", {}, `${number(result.rate, 3)} ${step.unit}`)];
@@ -135,7 +137,7 @@ export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLEle
   const copyLine = h("p", { class: "copy" }, () =>
     copyRate === undefined ? t().ladders.noCopyYet : t().ladders.copyRate(number(copyRate, 3)),
   );
-  const meter = h("progress", { "aria-label": () => t().run });
+  const meter = h("progress", { "aria-label": () => t().progress });
   const runButton = h("button", { type: "button", class: "primary", onclick: () => void run() }, () => t().run);
   const stopButton = h("button", { type: "button", onclick: () => job.stop() }, () => t().stop);
   const say = (text: () => string) => {

@@ -3,7 +3,6 @@
 import { UpsweepError } from "../../src/index.js";
 import { field, h, choice as list, live, rebuilt, refresh, show } from "./dom.js";
 import { Editor } from "./editor.js";
-import type { Spread } from "./ladders_statistics.js";
 import { duration, number, t } from "./language.js";
 import { errorBox } from "./notice.js";
 import type { Mismatch, Verdict } from "./playground_checks.js";
@@ -20,7 +19,7 @@ import {
   ROOMS,
   type Trial,
 } from "./playground_trials.js";
-import { BoundPlan } from "./run_trial.js";
+import { BoundPlan, type Timing } from "./run_trial.js";
 import type { Session, Sessions } from "./session.js";
 import { abortable, Job } from "./slices.js";
 
@@ -34,8 +33,7 @@ interface Found {
   readonly outputs: Outputs;
   readonly verdict: Verdict;
   readonly compileMs: number;
-  readonly timing: Spread;
-  readonly isDeviceClock: boolean;
+  readonly timing: Timing;
 }
 
 /** The form and what it says. */
@@ -266,7 +264,7 @@ function chart(counts: Items): HTMLElement {
   return h("div", { class: "chart", role: "img", "aria-label": label }, ...columns);
 }
 
-function resultOf({ choice, trial, outputs, verdict, compileMs, timing, isDeviceClock }: Found): HTMLElement[] {
+function resultOf({ choice, trial, outputs, verdict, compileMs, timing }: Found): HTMLElement[] {
   const words = t().playground;
   const rows = trial.outputs.map(({ name }) => {
     const items = outputs[name] as Items;
@@ -280,12 +278,12 @@ function resultOf({ choice, trial, outputs, verdict, compileMs, timing, isDevice
     );
   });
   const verdictText = verdict.kind === "wrong" ? words.checks.wrong(mismatch(verdict.at)) : words.checks[verdict.kind];
-  const seconds = timing.median / 1e3;
+  const seconds = timing.ms.median / 1e3;
   const rate = words.throughput(
     number(choice.items / seconds / 1e6, 3),
     number(trial.plan.leastBytes / seconds / 1e9, 3),
   );
-  const clock = isDeviceClock ? words.clockDevice : words.clockHost;
+  const clock = timing.isDeviceClock ? words.clockDevice : words.clockHost;
   return [
     h("h3", {}, words.result),
     h("p", { class: `verdict ${verdict.kind}` }, verdictText),
@@ -305,8 +303,8 @@ function resultOf({ choice, trial, outputs, verdict, compileMs, timing, isDevice
     ),
     ...(choice.primitive === "histogram" ? [chart(outputs["output"] as Items)] : []),
     h("h3", {}, words.time),
-    h("p", { class: "time" }, h("strong", {}, words.median(duration(timing.median * 1000))), ` · ${clock}`),
-    h("p", {}, words.spread(duration(timing.min * 1000), duration(timing.max * 1000)), " ", rate),
+    h("p", { class: "time" }, h("strong", {}, words.median(duration(timing.ms.median * 1000))), ` · ${clock}`),
+    h("p", {}, words.spread(duration(timing.ms.min * 1000), duration(timing.ms.max * 1000)), " ", rate),
     h("p", { class: "hint" }, words.compile(duration(compileMs * 1000))),
   ];
 }
@@ -336,7 +334,7 @@ export function playgroundView(sessions: Sessions): HTMLElement {
       h("pre", { class: "plan", tabindex: 0, role: "region", "aria-label": words.plan, lang: "en" }, explanation),
     ];
   });
-  const meter = h("progress", { "aria-label": () => t().run });
+  const meter = h("progress", { "aria-label": () => t().progress });
   const runButton = h("button", { type: "submit", class: "primary" }, () => t().run);
   const stopButton = h("button", { type: "button", onclick: () => job.stop() }, () => t().stop);
   const setRunning = (isRunning: boolean) => {
@@ -372,8 +370,7 @@ export function playgroundView(sessions: Sessions): HTMLElement {
       const verdict = await trial.check(outputs, signal);
       await enter("measuring", signal);
       const timing = await bound.measure(signal);
-      const isDeviceClock = session.up.traits.timestamps;
-      found = { choice, trial, outputs, verdict, compileMs, timing, isDeviceClock };
+      found = { choice, trial, outputs, verdict, compileMs, timing };
     } finally {
       bound.free();
     }

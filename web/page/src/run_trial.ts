@@ -10,6 +10,13 @@ import type { Session } from "./session.js";
 
 const MAP_READ = 1; // GPUMapMode.READ, which TypeScript does not declare
 
+export interface Timing {
+  /** Of one run. */
+  readonly ms: Spread;
+  /** Else by the browser's. */
+  readonly isDeviceClock: boolean;
+}
+
 /** A plan with buffers of its own. */
 export class BoundPlan {
   readonly #session: Session;
@@ -69,13 +76,13 @@ export class BoundPlan {
     }
   }
 
-  /** Milliseconds of one run. */
-  async measure(signal: AbortSignal): Promise<Spread> {
+  async measure(signal: AbortSignal): Promise<Timing> {
     const { device, up } = this.#session;
     const stopwatch = new Stopwatch(device, up.traits.isCpu);
     const record = (pass: GPUComputePassEncoder) => up.record(pass, this.#plan, this.#buffers);
     try {
-      return await stopwatch.time({ record, dispatches: this.#plan.dispatches.length }, signal);
+      const ms = await stopwatch.time({ record, dispatches: this.#plan.dispatches.length }, signal);
+      return { ms, isDeviceClock: stopwatch.usesTimestamps };
     } finally {
       stopwatch.dispose();
     }

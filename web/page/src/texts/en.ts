@@ -9,6 +9,7 @@ export const en = {
   views: { device: "Your device", ladders: "Ladders", playground: "Playground", demo: "Demo" },
   run: "Run",
   stop: "Stop",
+  progress: "Progress",
   stopped: "Stopped.",
   done: "Done.",
   libraryError: "What the library says:",

@@ -10,6 +10,7 @@ export const zh: Texts = {
   views: { device: "您的设备", ladders: "优化阶梯", playground: "试验场", demo: "演示" },
   run: "运行",
   stop: "停止",
+  progress: "进度",
   stopped: "已停止。",
   done: "完成。",
   libraryError: "本库给出的说明（英文）：",
