@@ -96,6 +96,9 @@ struct CsrStatisticsShape {
   /// Blocks of block_ell that are counted: bit b stands for blocks of b x b (2, 3, 4, 8, 16). Columns of each row must
   /// ascend, or the figures mean nothing; `descent_count` tells.
   std::uint32_t block_sizes = 0;
+  /// Leave out block sizes whose blocks would surely take more bytes than the CSR, as its columns show at once: where a
+  /// matrix has no blocks that spares most of the work. `block_sizes` of the result are those that were counted.
+  bool skip_large_blocks = false;
 
   bool operator==(const CsrStatisticsShape&) const = default;
 };
@@ -105,11 +108,11 @@ struct CsrStatistics {
   static constexpr std::array<std::uint32_t, 5> block_size_list = {2, 3, 4, 8, 16};
 
   std::uint32_t longest_row = 0;  ///< In entries, as all lengths.
-  std::uint32_t slice_rows = 0;   ///< Of the shape, as the next and `block_sizes`.
+  std::uint32_t slice_rows = 0;   ///< Of the shape, as the next.
   std::uint32_t window_rows = 0;
   std::uint32_t slice_slots = 0;            ///< Slots of all slices: times slice_rows they are sliced_ell's places.
   std::uint32_t reordered_slice_slots = 0;  ///< The same where rows are reordered.
-  std::uint32_t block_sizes = 0;
+  std::uint32_t block_sizes = 0;            ///< That were counted.
   std::uint32_t descent_count =
       0;  ///< Entries with a smaller column than the one before in their row, if blocks are counted.
   /// Rows by length: bin 0 are the empty ones, bin k those of more than 2^(k-2) and up to 2^(k-1) entries.
@@ -138,11 +141,11 @@ struct FormatSuggestion {
   std::uint64_t bytes = 0;  ///< stored_bytes(): what a product reads of the matrix.
   std::string reason;
 };
-/// The format whose product moves the fewest bytes, among those of at most 1.15 times the CSR's: padding pays up to
-/// there, since such formats read in order. Blocks must take no more than the CSR, a hybrid's rest no more than one row
-/// in 8. Formats in which a thread walks a row are left out where it would walk over more than 64 slots and more than
-/// 1/16384 of all entries; so are arrays larger than a binding of the device. Else csr. `csr.entry_count` must be
-/// exact.
+/// The format whose product moves the fewest bytes, among those of at most 1.05 times the CSR's, or 1.15 times where
+/// its product takes path merge: padding pays up to there, since such formats read in order. Blocks must take no more
+/// than the CSR, a hybrid's rest no more than one row in 8. Formats in which a thread walks a row are left out where it
+/// would walk over more than 64 slots and more than 1/16384 of all entries; so are arrays larger than a binding of the
+/// device. Else csr. `csr.entry_count` must be exact.
 [[nodiscard]] FormatSuggestion suggest_format(const SparseShape& csr, const CsrStatistics& statistics,
                                               const DeviceTraits& traits);
 /// The smallest shape in one format, whatever it takes; csr where there are no entries, and ell for a hybrid where no

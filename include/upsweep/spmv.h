@@ -26,7 +26,7 @@ struct SpmvShape {
   float beta = 0;
   bool scalars_on_device = false;  ///< alpha and beta are read from `scalars`, two f32, when the commands run.
   /// csr: the buffer `tiles` holds what record_spmv_tiles made of the row offsets, which spares path merge a pass. It
-  /// must have been made for the same shape and tuning; the product also keeps sums of its own there.
+  /// must have been made for the same shape and tuning; a product keeps sums there, and leaves it as it was.
   bool has_tiles = false;
   /// Right-hand sides, 1 to 16. Item v of column c's row of x lies at c * vector_count + v, of y's row r at
   /// r * vector_count + v.
@@ -47,7 +47,7 @@ struct SpmvTuning {
   std::uint32_t workgroup_size = 256;  ///< Threads; a power of two.
   std::uint32_t lanes_per_row = 0;  ///< Path rows of csr: a power of two up to workgroup_size. 0: by the mean length.
   std::uint32_t loads_ahead = 4;    ///< Path rows: entries of a thread whose loads are on their way together, 1 to 16.
-  std::uint32_t items_per_thread = 6;  ///< Path merge: rows and entries of a tile, a thread, 1 to 16.
+  std::uint32_t items_per_thread = 5;  ///< Path merge: rows and entries of a tile, a thread, 1 to 16.
   bool use_subgroups = true;           ///< Sums across lanes by shuffles.
 
   bool operator==(const SpmvTuning&) const = default;
@@ -59,13 +59,13 @@ struct SpmvTuning {
 
 /// Chooses kernels, dispatches and scratch. Pure; needs no device. Arguments of the plan: those fields of SparseBuffers
 /// that the format uses, `x` (column_count * vector_count f32), `y` (row_count * vector_count f32) and `scalars`. No
-/// rows write nothing. Each array must fit into one binding. Path rows needs no scratch, path merge 8 bytes for every
+/// rows write nothing. Each array must fit into one binding. Path rows needs no scratch, path merge 16 bytes for every
 /// workgroup_size * items_per_thread rows and entries, coo 4 bytes a row more.
 [[nodiscard]] Result<Plan> plan_spmv(const SpmvShape& shape, const DeviceTraits& traits,
                                      std::optional<SpmvTuning> tuning = std::nullopt);
 
 /// What path merge finds out about row offsets, once for many products. Arguments: `row_offsets`, `tiles` (its size is
-/// the plan's to say; about 8 bytes for every workgroup_size * items_per_thread rows and entries). Where the tuning
+/// the plan's to say; about 16 bytes for every workgroup_size * items_per_thread rows and entries). Where the tuning
 /// takes path rows the plan is empty and has no arguments.
 [[nodiscard]] Result<Plan> plan_spmv_tiles(const SpmvShape& shape, const DeviceTraits& traits,
                                            std::optional<SpmvTuning> tuning = std::nullopt);

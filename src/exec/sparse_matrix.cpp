@@ -147,7 +147,7 @@ Status SparseMatrix::Impl::upload_values(BufferView& view, std::span<const doubl
 
 Status SparseMatrix::Impl::analyse(const SparseMatrixOptions& options) {
   const Clock::time_point begin = Clock::now();
-  CsrStatisticsShape wanted{.csr = shape, .window_rows = reorder_window};
+  CsrStatisticsShape wanted{.csr = shape, .window_rows = reorder_window, .skip_large_blocks = !options.format};
   if (!options.format || options.format == SparseFormat::block_ell) {
     for (const std::uint32_t size : CsrStatistics::block_size_list) {
       if (options.block_size == 0 || options.block_size == size) wanted.block_sizes |= 1u << size;

@@ -14,14 +14,27 @@ namespace upsweep {
 class RepeatedProduct {
  public:
   // The arguments of the matrix become arguments of `plan`.
-  RepeatedProduct(PlanBuilder& plan, const SpmvShape& shape, const DeviceTraits& traits,
-                  const std::optional<SpmvTuning>& tuning)
-      : product_(plan_spmv(shape, traits, tuning)) {
+  // Their tiles are made here, once for all of them.
+  RepeatedProduct(PlanBuilder& plan, SpmvShape shape, const DeviceTraits& traits,
+                  const std::optional<SpmvTuning>& tuning) {
+    shape.has_tiles = shape.matrix.format == SparseFormat::csr;
+    product_ = plan_spmv(shape, traits, tuning);
     if (!product_) return;
     for (const ArgumentSlot& argument : product_->arguments) {
       if (argument.name == "y" || argument.name == "x") continue;
-      matrix_.push_back({argument.name, plan.argument(argument.name, argument.size_bytes, argument.stride_bytes)});
+      const SlotId slot = argument.name == "tiles"
+                              ? plan.scratch(argument.name, argument.size_bytes)
+                              : plan.argument(argument.name, argument.size_bytes, argument.stride_bytes);
+      matrix_.push_back({argument.name, slot});
     }
+    if (product_->find_argument("tiles") == nullptr) return;
+    auto tiles = plan_spmv_tiles(shape, traits, tuning);
+    std::vector<PlanBuilder::Outer> outer;
+    for (const PlanBuilder::Outer& slot : matrix_) {
+      if (slot.name == "row_offsets" || slot.name == "tiles") outer.push_back(slot);
+    }
+    if (tiles) tiles->notes.clear();  // the product says as much
+    plan.append(tiles, outer);
   }
 
   RepeatedProduct(const RepeatedProduct&) = delete;
@@ -39,7 +52,7 @@ class RepeatedProduct {
   [[nodiscard]] std::uint64_t least_bytes() const { return product_ ? product_->least_bytes : 0; }
 
  private:
-  Result<Plan> product_;
+  Result<Plan> product_ = Plan{};
   std::vector<PlanBuilder::Outer> matrix_;  // names lie in product_
 };
 

@@ -98,7 +98,7 @@ void add_row_starts(KernelBuilder& builder) {
                     "fn start_at(row: u32) -> u32 { return row_offsets[params.offsets_first + row]; }\n");
 }
 
-void add_search(KernelBuilder& builder) { builder.more_workgroup_bytes(16).part("sparse_search.wgsl"); }
+void add_search(KernelBuilder& builder) { builder.more_workgroup_bytes(32).part("sparse_search.wgsl"); }
 
 void add_row_order(PlanBuilder& plan, const RowOrder& what, const DeviceTraits& traits) {
   const std::uint32_t rows = what.csr.row_count;

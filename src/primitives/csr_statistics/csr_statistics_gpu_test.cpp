@@ -24,6 +24,19 @@ std::uint32_t slots_of(const std::vector<std::uint32_t>& lengths, std::uint32_t 
   return slots;
 }
 
+std::uint64_t bytes_of_block(SparseValues values, std::uint64_t size) {
+  return 4 + size * size * (values == SparseValues::f16 ? 2 : 4);
+}
+
+// Entries in another block column than the one before them begin a block, or go on with one of the rows above.
+std::uint64_t least_block_bytes(const CsrPattern& pattern, const CsrStatisticsShape& shape, std::uint32_t size) {
+  std::uint64_t runs = 0;
+  for (std::size_t e = 1; e < pattern.columns.size(); ++e) {
+    runs += pattern.columns[e] / size != pattern.columns[e - 1] / size ? 1 : 0;
+  }
+  return (runs * bytes_of_block(shape.csr.values, size) + size - 1) / size;
+}
+
 CsrStatistics expected_statistics(const CsrPattern& pattern, const CsrStatisticsShape& shape) {
   CsrStatistics expected{
       .slice_rows = shape.slice_rows, .window_rows = shape.window_rows, .block_sizes = shape.block_sizes};
@@ -52,11 +65,21 @@ CsrStatistics expected_statistics(const CsrPattern& pattern, const CsrStatistics
   for (std::size_t i = 0; i < CsrStatistics::block_size_list.size(); ++i) {
     const std::uint32_t size = CsrStatistics::block_size_list[i];
     if ((shape.block_sizes >> size & 1) == 0) continue;
+    const bool is_left_out =
+        shape.skip_large_blocks && least_block_bytes(pattern, shape, size) > stored_bytes(shape.csr);
+    if (is_left_out) expected.block_sizes &= ~(1u << size);
     std::vector<std::set<std::uint32_t>> blocks(pattern.row_count / size + std::size_t{1});
     for (std::size_t row = 0; row < pattern.row_count; ++row) {
       for (std::size_t e = pattern.offsets[row]; e < pattern.offsets[row + 1]; ++e) {
         blocks[row / size].insert(pattern.columns[e] / size);
       }
+    }
+    if (is_left_out) {
+      // Rightly so.
+      std::uint64_t count = 0;
+      for (const auto& row : blocks) count += row.size();
+      EXPECT_GT(count * bytes_of_block(shape.csr.values, size), stored_bytes(shape.csr));
+      continue;
     }
     for (const auto& row : blocks) {
       expected.block_widths[i] = std::max(expected.block_widths[i], static_cast<std::uint32_t>(row.size()));
@@ -150,6 +173,23 @@ TEST_P(CsrStatisticsGpu, DescentsAreCounted) {
   const auto actual = items_of<CsrStatistics>(statistics.read_and_check_guards()).at(0);
   EXPECT_GT(actual.descent_count, 0u);
   EXPECT_EQ(actual.descent_count, expected_statistics(pattern, shape).descent_count);
+}
+
+TEST_P(CsrStatisticsGpu, BlockSizesThatCannotPayAreLeftOut) {
+  const CsrPattern scattered = pattern_of_lengths("scattered", 5000, mixed_lengths(300, 30, test_seed()), test_seed());
+  check(scattered, {.block_sizes = all_block_sizes, .skip_large_blocks = true});
+  // Full blocks of 4 x 4, which are blocks of 2 x 2, too.
+  CsrPattern full = pattern_of_lengths("full", 512, std::vector<std::uint32_t>(256, 16), test_seed());
+  for (std::size_t e = 0; e < full.columns.size(); ++e) {
+    const std::size_t slot = e % 16;
+    full.columns[e] = static_cast<std::uint32_t>((e / 64 % 16 * 4 + slot / 4 * 96) / 4 * 4 + slot % 4);
+  }
+  check(full, {.block_sizes = all_block_sizes, .skip_large_blocks = true});
+  CsrStatisticsShape shape{
+      .csr = full.shape(SparseValues::f32), .block_sizes = all_block_sizes, .skip_large_blocks = true};
+  EXPECT_TRUE(expected_statistics(full, shape).block_sizes >> 4 & 1);
+  shape.csr = scattered.shape(SparseValues::f32);
+  EXPECT_EQ(expected_statistics(scattered, shape).block_sizes, 0u);
 }
 
 // So many workgroups that their grids are folded, by a limit that no device has.

@@ -1,5 +1,6 @@
 // Words of CsrStatistics: see include/upsweep/sparse_convert.h.
 const LONGEST_ROW = 0u;
+const BLOCK_SIZES = 5u;
 const DESCENTS = 6u;
 const LENGTH_BINS = 33u;
 const ROWS_BY_LENGTH = 7u;
@@ -18,7 +19,8 @@ struct StatisticsParams {
   block_number: u32,     // its place in the list of sizes
   counter_first: u32,    // its counters, one a block row
   counter_count: u32,    // of this pass; or of all, to clear
-  counts_descents: u32,
+  runs_first: u32,       // counters of runs, one a block size
+  most_runs: u32,        // of this pass: with more of them the size is left out
   workgroup_count: u32,
   offsets_first: u32,
   columns_first: u32,

@@ -56,12 +56,15 @@ class StatisticsPlanner {
       for (const std::uint32_t size : CsrStatistics::block_size_list) {
         if (is_counted(size)) counter_count += div_ceil(rows, size);
       }
+      runs_first_ = counter_count;
+      counter_count += CsrStatistics::block_size_list.size();
+      columns_ = plan_.argument("columns", csr.entry_count * std::uint64_t{4}, 4);
       counters_ = plan_.scratch("blocks of block rows", counter_count * 4);
     }
     clear(counter_count);
     if (rows == 0) return std::move(plan_).finish();
     row_offsets_ = plan_.argument("row_offsets", (rows + 1) * 4, 4);
-    count_rows();
+    count_rows(counts_blocks);
     SliceWidths slices{.row_offsets = row_offsets_,
                        .row_count = csr.row_count,
                        .slice_rows = shape_.slice_rows,
@@ -102,10 +105,9 @@ class StatisticsPlanner {
     std::uint32_t number = 0;
     std::uint64_t counter_first = 0;
     std::uint64_t counter_count = 0;
-    bool counts_descents = false;
   };
 
-  PlanBuilder::Step step(const BlockPass& block, std::uint64_t workgroups) const {
+  PlanBuilder::Step step(const BlockPass& block, std::uint64_t workgroups, bool binds_statistics = true) const {
     PlanBuilder::Step step;
     step.workgroup_count = workgroups;
     step.params = {{"row_count", shape_.csr.row_count},
@@ -117,12 +119,13 @@ class StatisticsPlanner {
                    {"block_number", block.number},
                    {"counter_first", static_cast<std::uint32_t>(block.counter_first)},
                    {"counter_count", static_cast<std::uint32_t>(block.counter_count)},
-                   {"counts_descents", block.counts_descents ? 1u : 0u},
+                   {"runs_first", static_cast<std::uint32_t>(runs_first_)},
+                   {"most_runs", most_runs(block.size)},
                    {"workgroup_count", static_cast<std::uint32_t>(workgroups)},
                    {"offsets_first", 0},
                    {"columns_first", 0},
                    {"statistics_first", 0}};
-    step.bindings = {bind_items("statistics", statistics_, "statistics_first")};
+    if (binds_statistics) step.bindings = {bind_items("statistics", statistics_, "statistics_first")};
     return step;
   }
 
@@ -146,31 +149,77 @@ class StatisticsPlanner {
     plan_.dispatch(std::move(builder).build(), std::move(made));
   }
 
-  void count_rows() {
-    KernelBuilder builder = start("csr_statistics_rows", 2 * length_bins * 4 + 8 + 4);
+  // More runs than so many are more blocks than the CSR's bytes hold.
+  [[nodiscard]] std::uint32_t most_runs(std::uint32_t block_size) const {
+    constexpr std::uint32_t any = 0xffffffffu;
+    if (!shape_.skip_large_blocks || block_size == 0) return any;
+    const SparseValues values = shape_.csr.values == SparseValues::f16 ? SparseValues::f16 : SparseValues::f32;
+    const std::uint64_t bytes = 4 + std::uint64_t{block_size} * block_size * bytes_of(values);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(any, stored_bytes(shape_.csr) * block_size / bytes));
+  }
+
+  void count_rows(bool counts_blocks) {
+    KernelBuilder builder = start("csr_statistics_rows", 2 * length_bins * 4 + 8 + 8);
+    builder.generated("descents", counts_blocks
+                                      ? "@group(0) @binding(3) var<storage, read> columns: array<u32>;\n"
+                                        "fn begins_lower(entry: u32) -> bool {\n"
+                                        "  let at = params.columns_first + entry;\n"
+                                        "  return entry != 0u && columns[at] < columns[at - min(entry, 1u)];\n}\n"
+                                      : "fn begins_lower(entry: u32) -> bool { return false; }\n");
     builder.part("csr_statistics_rows.wgsl");
     PlanBuilder::Step made = step({}, walkers(shape_.csr.row_count));
     made.bindings.push_back(bind_items("row_offsets", row_offsets_, "offsets_first"));
+    if (counts_blocks) made.bindings.push_back(bind_items("columns", columns_, "columns_first"));
     made.reason = "rows by length";
     made.bytes_read = (shape_.csr.row_count + std::uint64_t{1}) * 4;
     plan_.dispatch(std::move(builder).build(), std::move(made));
   }
 
+  // Kernel text for the entries that are in another block column, by size.
+  static std::string runs_text() {
+    std::string text =
+        "fn count_entry(counts: ptr<function, array<u32, RUN_WORDS>>, before: u32, own: u32) {\n"
+        "  (*counts)[0] += u32(own < before);\n";
+    std::size_t word = 1;
+    for (const std::uint32_t size : CsrStatistics::block_size_list) {
+      text += std::format("  (*counts)[{0}] += u32(own / {1}u != before / {1}u);\n", word++, size);
+    }
+    return text + "}\n";
+  }
+
+  void count_runs() {
+    constexpr std::uint32_t loads = 4;
+    constexpr auto words = static_cast<std::uint32_t>(CsrStatistics::block_size_list.size() + 1);
+    KernelBuilder builder = start("csr_statistics_runs", words * 4);
+    builder.constant("LOADS", loads).constant("RUN_WORDS", words);
+    builder.generated("runs", runs_text()).part("csr_statistics_runs.wgsl");
+    PlanBuilder::Step made = step({}, walkers(shape_.csr.entry_count));
+    made.bindings.push_back({"block_counters", counters_});
+    made.bindings.push_back(bind_items("columns", columns_, "columns_first"));
+    made.reason = "how many blocks there are at least";
+    made.bytes_read = shape_.csr.entry_count * std::uint64_t{4};
+    plan_.dispatch(std::move(builder).build(), std::move(made));
+  }
+
   void count_blocks() {
+    // Entries of a thread, and block rows for each thread whose counts are near.
+    constexpr std::uint32_t rounds = 8;
+    constexpr std::uint32_t near_rows = 4;
     const std::uint64_t entries = shape_.csr.entry_count;
-    const SlotId columns = plan_.argument("columns", entries * 4, 4);
-    BlockPass block{.counts_descents = true};
+    count_runs();
+    BlockPass block;
     for (; block.number < CsrStatistics::block_size_list.size(); ++block.number) {
       block.size = CsrStatistics::block_size_list.at(block.number);
       if (!is_counted(block.size)) continue;
       block.counter_count = div_ceil(shape_.csr.row_count, block.size);
-      KernelBuilder blocks = start("csr_statistics_blocks", workgroup_size_ * 4 + 16);
+      KernelBuilder blocks = start("csr_statistics_blocks", near_rows * workgroup_size_ * 4 + 16);
+      blocks.constant("ROUNDS", rounds).constant("NEAR_ROWS", near_rows * workgroup_size_);
       add_row_starts(blocks);
       add_search(blocks);
       blocks.part("sparse_blocks.wgsl").part("csr_statistics_blocks.wgsl");
-      PlanBuilder::Step counting = step(block, div_ceil(entries, workgroup_size_));
+      PlanBuilder::Step counting = step(block, div_ceil(entries, rounds * workgroup_size_), false);
       counting.bindings.push_back({"block_counters", counters_});
-      counting.bindings.push_back(bind_items("columns", columns, "columns_first"));
+      counting.bindings.push_back(bind_items("columns", columns_, "columns_first"));
       counting.bindings.push_back(bind_items("row_offsets", row_offsets_, "offsets_first"));
       counting.reason = std::format("blocks of {0} x {0} are counted, each by its first entry", block.size);
       counting.bytes_read = entries * 4;
@@ -183,7 +232,6 @@ class StatisticsPlanner {
       folding.bytes_read = block.counter_count * 4;
       plan_.dispatch(std::move(widths).build(), std::move(folding));
       block.counter_first += block.counter_count;
-      block.counts_descents = false;
     }
   }
 
@@ -195,6 +243,8 @@ class StatisticsPlanner {
   SlotId statistics_;
   SlotId row_offsets_;
   SlotId counters_;
+  SlotId columns_;
+  std::uint64_t runs_first_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 // Products on a device against the dense product in double, in every format and on every path.
 #include <gmock/gmock.h>
 
+#include <bit>
+#include <cmath>
 #include <format>
 #include <limits>
 
@@ -379,6 +381,83 @@ TEST_P(SpmvGpu, TilesArePreparedOnceForManyProducts) {
     for (std::size_t i = 0; i < actual.size(); ++i) {
       ASSERT_NEAR(actual[i], expected.sums[i], (expected.terms[i] + 4) * 0x1p-24 * expected.magnitudes[i]) << i;
     }
+  }
+}
+
+// Rows about as long as those that a thread adds up by itself, as a tile, and as a few of them; again and again with
+// the same tiles, in which products leave nothing behind.
+TEST_P(SpmvGpu, RowsThatTilesShare) {
+  auto chosen = tuning(SpmvPath::merge);
+  chosen->items_per_thread = 2;
+  const std::uint32_t tile = chosen->workgroup_size * chosen->items_per_thread;
+  std::vector<std::uint32_t> lengths;
+  for (const std::uint32_t length : {15u, 16u, 17u, 31u, 32u, 33u}) lengths.insert(lengths.end(), 5, length);
+  for (std::uint32_t tiles = 1; tiles <= 9; ++tiles) {
+    for (const std::uint32_t more : {tile - 2, tile - 1, 0u, 1u})
+      lengths.insert(lengths.end(), {tiles * tile + more, 0, 1});
+  }
+  EntryList list{.row_count = static_cast<std::uint32_t>(lengths.size()), .column_count = 11 * tile, .entries = {}};
+  const std::vector<float> values = vector_of(list.column_count, test_seed());
+  for (std::uint32_t row = 0; row < list.row_count; ++row) {
+    for (std::uint32_t e = 0; e < lengths[row]; ++e)
+      list.entries.push_back({row, e, values[(row + e) % values.size()]});
+  }
+  const SparseArrays m = csr_of(list);
+  const auto x = vector_of(list.column_count, test_seed() + 1);
+  for (const float beta : {0.0f, 2.0f}) check_with(list, m, chosen, x, {.alpha = -1.5f, .beta = beta});
+  const SparseOnDevice matrix(context(), m);
+  const SpmvShape shape{.matrix = m.shape, .has_tiles = true};
+  const auto plan = plan_spmv_tiles(shape, context().traits(), chosen);
+  ASSERT_TRUE(plan.has_value());
+  const GuardedBuffer tiles(context(), bytes_of(unwritten<std::uint32_t>(plan->find_argument("tiles")->size_bytes / 4)),
+                            4);
+  const GuardedBuffer x_buffer(context(), bytes_of(x));
+  const RowSums expected = dense_product(list, x, 1);
+  std::vector<std::uint32_t> prepared;
+  std::vector<float> before;
+  for (int i = 0; i < 4; ++i) {
+    const GuardedBuffer y(context(), bytes_of(unwritten<float>(list.row_count)));
+    const SpmvBuffers buffers{.matrix = matrix.views, .x = x_buffer.view(), .y = y.view(), .tiles = tiles.view()};
+    run([&](WGPUCommandEncoder encoder) -> Status {
+      if (i == 0) return record_spmv_tiles(context(), encoder, shape, buffers, chosen);
+      return record_spmv(context(), encoder, shape, buffers, chosen);
+    });
+    const auto words = items_of<std::uint32_t>(tiles.read_and_check_guards());
+    if (i == 0) {
+      prepared = words;
+      continue;
+    }
+    expect_items(words, prepared);
+    const auto actual = items_of<float>(y.read_and_check_guards());
+    for (std::size_t r = 0; r < actual.size(); ++r) {
+      ASSERT_NEAR(actual[r], expected.sums[r], (expected.terms[r] + 4) * 0x1p-24 * expected.magnitudes[r]) << r;
+    }
+    if (i > 1) expect_items(actual, before);
+    before = actual;
+  }
+}
+
+// What rows share is NaN or infinite, too, also the NaN whose bits stand for no sum.
+TEST_P(SpmvGpu, SharedRowsOfNanAndInfinity) {
+  const auto chosen = tuning(SpmvPath::merge);
+  const std::uint32_t length = 5 * chosen->workgroup_size * chosen->items_per_thread;
+  EntryList list{.row_count = 3, .column_count = 1, .entries = {}};
+  for (const std::uint32_t row : {0u, 1u, 2u}) list.entries.insert(list.entries.end(), length + row, {row, 0, 1});
+  list.entries[length + 7].value = std::bit_cast<float>(0xffffffffu);
+  list.entries.back().value = std::numeric_limits<float>::infinity();
+  const SparseArrays m = csr_of(list);
+  const SparseOnDevice matrix(context(), m);
+  const GuardedBuffer x(context(), bytes_of(std::vector{1.0f}));
+  const GuardedBuffer y(context(), bytes_of(unwritten<float>(3)));
+  for (int i = 0; i < 2; ++i) {
+    run([&](WGPUCommandEncoder encoder) {
+      return record_spmv(context(), encoder, {.matrix = m.shape},
+                         {.matrix = matrix.views, .x = x.view(), .y = y.view()}, chosen);
+    });
+    const auto actual = items_of<float>(y.read_and_check_guards());
+    EXPECT_EQ(actual.at(0), static_cast<float>(length));
+    EXPECT_TRUE(std::isnan(actual.at(1)));
+    EXPECT_EQ(actual.at(2), std::numeric_limits<float>::infinity());
   }
 }
 

@@ -1,54 +1,62 @@
 // spmv_merge: one tile of the merge of row ends with entry numbers (Merrill and Garland 2016). The products of a tile go
 // through workgroup memory. Short rows are added up by a thread each; the others are queued, and groups of LANES threads
-// take them in turn, or for the longest the whole workgroup: so a tile takes about as long whatever its rows are. What the
-// tile has of a row that ends in a later one goes to spmv_carries.
+// take them in turn: so a tile takes about as long whatever its rows are. What a tile has of a row that other tiles have
+// parts of, too, goes up a tree: where two neighbours meet, the second to come goes on with the sum of both, and the last
+// one stores the row. Nobody waits, and every row is added up in one order.
 //
-// Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, LANES, VECTORS, SHORT_ROW, MEDIUM_ROW, and MEDIUM_ROWS and LONG_ROWS: as
-//                many as a tile can hold of those that are longer
+// Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, RECORD_WORDS, NO_PART, LANES, VECTORS, SHORT_ROW, and LONG_ROWS: as many
+//                as a tile can hold of those that are longer
 // Parts give     load_products, row_of, store_y (generated), fold_lanes, thread_rank (spmv_lanes.*), tile_index (grid)
 @group(0) @binding(1) var<storage, read> row_offsets: array<u32>;
-@group(0) @binding(5) var<storage, read_write> tile_words: array<u32>;
+@group(0) @binding(5) var<storage, read_write> tile_words: array<atomic<u32>>;
 
-struct Tile {
-  number: u32,
-  row_begin: u32,
-  rows: u32,     // that end here
-  entries: u32,
-}
-
-// First the ends of the rows, counted from the tile's first entry, then the products.
-var<workgroup> stage: array<u32, TILE_ITEMS>;
-var<workgroup> medium_rows: array<u32, MEDIUM_ROWS>;
+// The ends of the rows, counted from the tile's first entry, behind a 0 and before the end of what is left; then the
+// products.
+var<workgroup> stage: array<u32, TILE_ITEMS + 2u>;
 var<workgroup> long_rows: array<u32, LONG_ROWS>;
-var<workgroup> queue_counts: array<atomic<u32>, 2>;
-var<workgroup> queued: vec2u;
-var<workgroup> group_sums: array<f32, WORKGROUP_SIZE / LANES>;
+var<workgroup> queue_count: atomic<u32>;
+var<workgroup> queued: u32;
 
-// Row `rows` is what is left.
-fn row_begin(tile: Tile, row: u32) -> u32 {
-  if (row == 0u) { return 0u; }
-  return stage[row - 1u];
-}
-fn row_end(tile: Tile, row: u32) -> u32 {
-  if (row == tile.rows) { return tile.entries; }
-  return stage[row];
-}
-fn product(tile: Tile, entry: u32) -> f32 { return bitcast<f32>(stage[tile.rows + entry]); }
+fn product(place: u32) -> f32 { return bitcast<f32>(stage[place]); }
 
-// Of every step-th product.
-fn sum_of_row(tile: Tile, row: u32, lane: u32, step: u32) -> f32 {
-  let row_last = min(row_end(tile, row), tile.entries);
+// Of the products at `begin` and every step-th behind it.
+fn add_products(begin: u32, end: u32, step: u32) -> f32 {
   var sum = 0.0;
-  for (var entry = row_begin(tile, row) + lane; entry < row_last; entry += step) { sum += product(tile, entry); }
+  for (var at = begin; at < end; at += 4u * step) {
+    let last = end - 1u;
+    let second = product(min(at + step, last));
+    let third = product(min(at + 2u * step, last));
+    let fourth = product(min(at + 3u * step, last));
+    sum += product(at) + select(0.0, second, at + step < end);
+    sum += select(0.0, third, at + 2u * step < end) + select(0.0, fourth, at + 3u * step < end);
+  }
   return sum;
 }
 
-fn store_row(tile: Tile, row: u32, sum: f32) {
-  if (row < tile.rows) {
-    store_y(row_of(tile.row_begin + row) * VECTORS + params.vector, sum);
-  } else {
-    tile_words[params.tiles_first + params.tile_count + 1u + tile.number] = bitcast<u32>(sum);
+fn store_row(row: u32, sum: f32) { store_y(row_of(row) * VECTORS + params.vector, sum); }
+
+fn load_word(word: u32) -> u32 { return atomicLoad(&tile_words[params.tiles_first + word]); }
+
+// `record`: that of the tile which the row enters.
+fn join_parts(number: u32, row: u32, record: u32, part: f32) {
+  let first = load_word(RECORD_WORDS * record + 1u);
+  let count = load_word(RECORD_WORDS * record + 2u) - first + 1u;
+  let words = params.tiles_first + RECORD_WORDS * (params.tile_count + 1u) + first;
+  var at = number - first;
+  var sum = part;
+  for (var half = 1u; half < count; half *= 2u) {
+    let meeting = at | half;
+    at &= ~half;
+    if (meeting < count) {
+      let bits = bitcast<u32>(sum);
+      let other = atomicExchange(&tile_words[words + meeting], select(bits, 0x7fc00000u, bits == NO_PART));
+      if (other == NO_PART) { return; }
+      // The word is as it was, for the next product.
+      atomicStore(&tile_words[words + meeting], NO_PART);
+      sum += bitcast<f32>(other);
+    }
   }
+  store_row(row, sum);
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
@@ -56,55 +64,70 @@ fn run(workgroup: Workgroup, thread: Thread) {
   if (number >= params.tile_count) { return; }
   let begin = number * TILE_ITEMS;
   let items = min(TILE_ITEMS, params.row_count + params.entry_count - begin);
-  let first_row = tile_words[params.tiles_first + number];
-  let rows = min(tile_words[params.tiles_first + number + 1u] - first_row, items);
-  let tile = Tile(number, first_row, rows, items - rows);
+  let first_row = load_word(RECORD_WORDS * number);
+  let rows = min(load_word(RECORD_WORDS * (number + 1u)) - first_row, items);
+  let is_entered = load_word(RECORD_WORDS * number + 1u) < number;
+  let entries = items - rows;
   let first_entry = begin - first_row;
+  let first_product = rows + 2u;
   let rank = thread_rank(thread, workgroup);
-  load_products(first_entry, tile.entries, rows, rank);
-  for (var row = rank; row < rows; row += WORKGROUP_SIZE) {
-    stage[row] = row_offsets[params.offsets_first + first_row + row + 1u] - first_entry;
+  let own_end = row_offsets[params.offsets_first + min(first_row + rank + 1u, params.row_count)];
+  load_products(first_entry, entries, first_product, rank);
+  if (rank < rows) { stage[rank + 1u] = own_end - first_entry; }
+  for (var row = rank + WORKGROUP_SIZE; row < rows; row += WORKGROUP_SIZE) {
+    stage[row + 1u] = row_offsets[params.offsets_first + first_row + row + 1u] - first_entry;
+  }
+  if (thread.index == 0u) {
+    stage[0] = 0u;
+    stage[rows + 1u] = entries;
   }
   workgroupBarrier();  // row ends and products are stored
+  var head = 0.0;
+  var tail = 0.0;
+  var has_head = false;
+  var has_tail = false;
   for (var row = rank; row <= rows; row += WORKGROUP_SIZE) {
-    let row_first = row_begin(tile, row);
-    let row_last = min(row_end(tile, row), tile.entries);
-    // Rows are apart from each other: the order of the queues does not matter.
-    if (row_last > row_first + MEDIUM_ROW) {
-      long_rows[min(atomicAdd(&queue_counts[1], 1u), LONG_ROWS - 1u)] = row;
-    } else if (row_last > row_first + SHORT_ROW) {
-      medium_rows[min(atomicAdd(&queue_counts[0], 1u), MEDIUM_ROWS - 1u)] = row;
+    let row_begin = stage[row];
+    let row_end = stage[row + 1u];
+    if (row_end > row_begin + SHORT_ROW) {
+      // Rows are apart from each other: the order of the queue does not matter.
+      long_rows[min(atomicAdd(&queue_count, 1u), LONG_ROWS - 1u)] = row;
     } else {
-      var sum = 0.0;
-      for (var entry = row_first; entry < row_last; entry++) { sum += product(tile, entry); }
-      store_row(tile, row, sum);
+      let sum = add_products(first_product + row_begin, first_product + row_end, 1u);
+      if (row == rows) {
+        tail = sum;
+        has_tail = row_begin < row_end;
+      } else if (row == 0u && is_entered) {
+        head = sum;
+        has_head = true;
+      } else {
+        store_row(first_row + row, sum);
+      }
     }
   }
-  workgroupBarrier();  // the queues are complete
-  if (thread.index == 0u) {
-    queued = min(vec2u(atomicLoad(&queue_counts[0]), atomicLoad(&queue_counts[1])), vec2u(MEDIUM_ROWS, LONG_ROWS));
-  }
-  let counts = workgroupUniformLoad(&queued);
-  for (var first = 0u; first < counts.x; first += WORKGROUP_SIZE / LANES) {
+  workgroupBarrier();  // the queue is complete
+  if (thread.index == 0u) { queued = min(atomicLoad(&queue_count), LONG_ROWS); }
+  let count = workgroupUniformLoad(&queued);
+  for (var first = 0u; first < count; first += WORKGROUP_SIZE / LANES) {
     let place = first + rank / LANES;
-    let is_real = place < counts.x;
-    let row = medium_rows[min(place, MEDIUM_ROWS - 1u)];
+    let row = long_rows[min(place, LONG_ROWS - 1u)];
     var sum = 0.0;
-    if (is_real) { sum = sum_of_row(tile, row, rank % LANES, LANES); }
-    sum = fold_lanes(sum, rank, workgroup);
-    if (is_real && rank % LANES == 0u) { store_row(tile, row, sum); }
-  }
-  for (var place = 0u; place < counts.y; place++) {
-    let row = long_rows[place];
-    let part = fold_lanes(sum_of_row(tile, row, rank, WORKGROUP_SIZE), rank, workgroup);
-    if (rank % LANES == 0u) { group_sums[rank / LANES] = part; }
-    workgroupBarrier();  // one sum a group is stored
-    var sum = 0.0;
-    if (rank < LANES) {
-      for (var group = rank; group < WORKGROUP_SIZE / LANES; group += LANES) { sum += group_sums[group]; }
+    if (place < count) {
+      sum = add_products(first_product + stage[row] + rank % LANES, first_product + stage[row + 1u], LANES);
     }
     sum = fold_lanes(sum, rank, workgroup);
-    if (rank == 0u) { store_row(tile, row, sum); }
-    workgroupBarrier();  // the sums have been read
+    if (place < count && rank % LANES == 0u) {
+      if (row == rows) {
+        tail = sum;
+        has_tail = true;
+      } else if (row == 0u && is_entered) {
+        head = sum;
+        has_head = true;
+      } else {
+        store_row(first_row + row, sum);
+      }
+    }
   }
+  if (has_head) { join_parts(number, first_row, number, head); }
+  if (has_tail) { join_parts(number, first_row + rows, number + 1u, tail); }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of products: one pass over the rows, or three of the merge path; coo and hybrid put others around them.
+// Plans of products: one pass over the rows, or two of the merge path; coo and hybrid put others around them.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -23,22 +23,21 @@ constexpr std::uint64_t most_places = std::uint64_t{1} << 31;
 constexpr std::uint32_t most_vectors = 16;
 constexpr std::uint32_t most_unrolled = 16;
 constexpr std::array block_sizes{2u, 3u, 4u, 8u, 16u};
-constexpr std::uint32_t few_tiles = 16;
-// Of a tile: rows that a thread adds up by itself, lanes for each of the others, and rows that take the whole
-// workgroup.
-constexpr std::uint32_t short_row = 8;
-constexpr std::uint32_t merge_lanes = 8;
-constexpr std::uint32_t medium_row = 128;
+// Of a tile: rows that a thread adds up by itself, and lanes for each of the others.
+constexpr std::uint32_t short_row = 16;
+constexpr std::uint32_t merge_lanes = 16;
+// What tells of a tile, and the bits that no sum has.
+constexpr std::uint32_t record_words = 3;
+constexpr std::uint32_t no_part = 0xffffffffu;
 
-// The most rows of a tile that are longer than so much.
-constexpr std::uint32_t longer_rows(std::uint32_t tile_items, std::uint32_t length) {
-  return tile_items / (length + 1) + 1;
-}
-constexpr std::uint32_t merge_queue_words(std::uint32_t tile_items) {
-  return longer_rows(tile_items, short_row) + longer_rows(tile_items, medium_row);
+// The most rows of a tile that are longer than short ones.
+constexpr std::uint32_t most_long_rows(std::uint32_t tile_items) { return tile_items / (short_row + 1) + 1; }
+// Of the workgroup's memory: the items between two more row ends, the queue, and the sums of lanes.
+constexpr std::uint32_t merge_bytes(std::uint32_t workgroup_size, std::uint32_t tile_items, bool by_shuffles) {
+  return (tile_items + 2 + most_long_rows(tile_items) + 2 + (by_shuffles ? 0 : workgroup_size)) * 4;
 }
 
-// A part of a matrix that one pass, or the three of a merge, multiply.
+// A part of a matrix that one pass, or the two of a merge, multiply.
 struct Piece {
   SparseFormat format = SparseFormat::csr;
   std::uint32_t row_count = 0;
@@ -261,11 +260,10 @@ class SpmvPlanner {
     const SparseShape& matrix = layout_.shape.matrix;
     plan_.note(to_string(matrix));
     const Piece piece{.row_count = matrix.row_count, .column_items = matrix.column_items()};
-    const std::uint64_t tiles = tile_count(piece);
-    if (merges() && tiles > 0) {
+    if (merges() && tile_count(piece) > 0) {
       offsets_ = plan_.argument("row_offsets", (matrix.row_count + std::uint64_t{1}) * 4, 4);
-      tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
-      add_splits(piece, tiles);
+      tile_words_ = plan_.argument("tiles", tile_words(piece) * 4, 4, true);
+      add_splits(piece);
     }
     return std::move(plan_).finish();
   }
@@ -491,7 +489,10 @@ class SpmvPlanner {
     KernelBuilder builder(std::move(name));
     builder.workgroup(layout_.tuning.workgroup_size, workgroup_bytes);
     add_entry(builder, by_shuffles ? Entry::subgroups : Entry::plain, layout_.traits);
-    builder.constant("TILE_ITEMS", tile_items()).part("grid.wgsl");
+    builder.constant("TILE_ITEMS", tile_items())
+        .constant("RECORD_WORDS", record_words)
+        .constant("NO_PART", no_part)
+        .part("grid.wgsl");
     return builder;
   }
 
@@ -499,10 +500,10 @@ class SpmvPlanner {
     return layout_.tuning.workgroup_size * layout_.tuning.items_per_thread;
   }
 
-  // load_products(): `loads_ahead` entries of a thread on their way together.
-  [[nodiscard]] std::string load_products_text() const {
+  // load_products(): `loads_ahead` entries of a thread on their way together, of a rest all.
+  [[nodiscard]] std::string load_products_text(const Piece& piece) const {
     const std::uint32_t items = layout_.tuning.items_per_thread;
-    const std::uint32_t ahead = layout_.tuning.loads_ahead;
+    const std::uint32_t ahead = piece.is_rest ? items : layout_.tuning.loads_ahead;
     std::string text = "fn load_products(first: u32, count: u32, stage_first: u32, rank: u32) {\n";
     for (std::uint32_t begin = 0; begin < items; begin += ahead) {
       const std::uint32_t end = std::min(begin + ahead, items);
@@ -532,7 +533,13 @@ class SpmvPlanner {
     return div_ceil(piece.row_count + piece.column_items, tile_items());
   }
 
-  void add_splits(const Piece& piece, std::uint64_t tiles) {
+  // A record for each tile and for what is behind the last, then a word for each in which parts of rows meet.
+  [[nodiscard]] std::uint64_t tile_words(const Piece& piece) const {
+    return (tile_count(piece) + 1) * (record_words + 1);
+  }
+
+  void add_splits(const Piece& piece) {
+    const std::uint64_t tiles = tile_count(piece);
     KernelBuilder splits = start_merge("spmv_splits", 0, false);
     splits.part("spmv_params.wgsl").part("spmv_splits.wgsl");
     dispatch(piece, std::move(splits).build(), 0, [&](PlanBuilder::Step& made) {
@@ -540,7 +547,7 @@ class SpmvPlanner {
       made.thread_count = tiles + 1;
       made.reason = "where tiles of as many rows and entries together begin";
       made.bytes_read = tiles * 4 * static_cast<std::uint64_t>(std::bit_width(piece.row_count));
-      made.bytes_written = (tiles + 1) * 4;
+      made.bytes_written = tile_words(piece) * 4;
     });
   }
 
@@ -549,27 +556,20 @@ class SpmvPlanner {
     const std::uint64_t tiles = tile_count(piece);
     // The products of all vectors share their tiles; the rest of a hybrid has its own.
     if (vector == 0 && layout_.shape.has_tiles) {
-      tile_words_ = plan_.argument("tiles", (2 * tiles + 1) * 4, 4, true);
+      tile_words_ = plan_.argument("tiles", tile_words(piece) * 4, 4, true);
     } else if (vector == 0) {
-      tile_words_ = plan_.scratch(piece.is_rest ? "rest_tiles" : "tiles", (2 * tiles + 1) * 4);
-      add_splits(piece, tiles);
+      tile_words_ = plan_.scratch(piece.is_rest ? "rest_tiles" : "tiles", tile_words(piece) * 4);
+      add_splits(piece);
     }
-    const bool by_shuffles = has_shuffles() && layout_.traits.subgroup_min_size >= merge_lanes;
     const std::uint32_t lanes = std::min(merge_lanes, tuning.workgroup_size);
-    const std::uint32_t queues = merge_queue_words(tile_items());
-    KernelBuilder merge = start_merge(
-        "spmv_merge",
-        (tile_items() + queues + 4 + tuning.workgroup_size / lanes + (by_shuffles ? 0 : tuning.workgroup_size)) * 4,
-        by_shuffles);
-    merge.constant("LANES", lanes)
-        .constant("SHORT_ROW", short_row)
-        .constant("MEDIUM_ROW", medium_row)
-        .constant("MEDIUM_ROWS", longer_rows(tile_items(), short_row))
-        .constant("LONG_ROWS", longer_rows(tile_items(), medium_row));
+    const bool by_shuffles = has_shuffles() && layout_.traits.subgroup_min_size >= lanes;
+    KernelBuilder merge =
+        start_merge("spmv_merge", merge_bytes(tuning.workgroup_size, tile_items(), by_shuffles), by_shuffles);
+    merge.constant("LANES", lanes).constant("SHORT_ROW", short_row).constant("LONG_ROWS", most_long_rows(tile_items()));
     add_store(merge, layout_, piece);
     merge.generated("store", store_text);
     add_loads(merge, layout_);
-    merge.generated("load_products", load_products_text());
+    merge.generated("load_products", load_products_text(piece));
     merge.part(by_shuffles ? "spmv_lanes.subgroup.wgsl" : "spmv_lanes.workgroup.wgsl").part("spmv_merge.wgsl");
     dispatch(piece, std::move(merge).build(), vector, [&](PlanBuilder::Step& made) {
       set_tile_count(made, tiles);
@@ -577,17 +577,6 @@ class SpmvPlanner {
       made.reason = std::format("tiles of {} rows and entries, longer rows summed {}", tile_items(),
                                 by_shuffles ? "by shuffles" : "in workgroup memory");
       count_bytes(piece, made);
-    });
-    KernelBuilder carries = start_merge("spmv_carries", tuning.workgroup_size * 16 + 8, false);
-    carries.constant("FEW_TILES", few_tiles);
-    add_store(carries, layout_, piece);
-    carries.part("spmv_carries.wgsl");
-    dispatch(piece, std::move(carries).build(), vector, [&](PlanBuilder::Step& made) {
-      set_tile_count(made, tiles);
-      made.thread_count = tiles;
-      made.reason = "rows that several tiles share";
-      made.bytes_read = tiles * 12;
-      made.bytes_written = tiles * 4;
     });
   }
 
@@ -614,14 +603,12 @@ Result<SpmvTuning> settle(const SpmvShape& shape, const DeviceTraits& traits, st
   if (const Status ok = check(chosen); !ok) return std::unexpected(ok.error());
   if (chosen.path == SpmvPath::automatic) chosen.path = select_spmv_tuning(shape, traits).path;
   chosen.workgroup_size = std::min(chosen.workgroup_size, std::bit_floor(traits.max_workgroup_size));
-  // A merge tile with its queue and the sums of lanes, or the queue of rows that many tiles share.
-  const auto merge_bytes = [&] {
-    const std::uint32_t items = chosen.workgroup_size * chosen.items_per_thread;
-    return std::max((items + merge_queue_words(items) + 4 + 2 * chosen.workgroup_size) * 4,
-                    chosen.workgroup_size * 16 + 8);
+  const auto fits = [&] {
+    return merge_bytes(chosen.workgroup_size, chosen.workgroup_size * chosen.items_per_thread, false) <=
+           traits.max_workgroup_bytes;
   };
-  while (chosen.items_per_thread > 1 && merge_bytes() > traits.max_workgroup_bytes) --chosen.items_per_thread;
-  while (chosen.workgroup_size > 1 && merge_bytes() > traits.max_workgroup_bytes) chosen.workgroup_size /= 2;
+  while (chosen.items_per_thread > 1 && !fits()) --chosen.items_per_thread;
+  while (chosen.workgroup_size > 1 && !fits()) chosen.workgroup_size /= 2;
   return chosen;
 }
 
