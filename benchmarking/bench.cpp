@@ -198,6 +198,8 @@ Status run_bench(Context& context, const BenchOptions& options, std::ostream& ta
 
   Report& report = (*session)->report();
   print_header(table, report);
+  if (!chosen->ladders.empty()) print_ladder_columns(table);
+  if (!chosen->benches.empty()) print_size_columns(table);
   for (const auto& ladder : chosen->ladders) {
     if (const Status ok = run_ladder(**session, *ladder, chosen->items_of(ladder->library(), context.traits()), table);
         !ok)

@@ -147,12 +147,27 @@ std::string format_bytes(std::uint64_t bytes) {
 
 void print_header(std::ostream& out, const Report& report) {
   out << "adapter  " << report.device << ", " << report.backend << '\n';
+  if (report.is_cpu) out << "         software on the CPU: these times say nothing about GPUs\n";
   out << "driver   " << report.driver << '\n';
   out << std::format("date     {}, upsweep {}\n", report.date, report.version);
   out << std::format("times    {}, median of {} samples\n", report.clock, report.samples);
   out << std::format("memory   copy {} GB/s (read and written, {}), read {} GB/s ({})\n",
                      format_rate(report.copy.gb_per_second()), format_bytes(report.copy.bytes),
                      format_rate(report.read.gb_per_second()), format_bytes(report.read.bytes));
+}
+
+void print_ladder_columns(std::ostream& out) {
+  out << "columns  GB/s: the bytes that any implementation must move, in the time of the step\n"
+         "         of copy: what share of the copy rate that is\n"
+         "         bytes/item: what the step's kernels read and write\n"
+         "         against CPU: the time of the loop on the CPU over that of the step; above 1 is faster\n";
+}
+
+void print_size_columns(std::ostream& out) {
+  out << "columns  call: one recording in a pass of its own; min..max: of the samples\n"
+         "         amortised: one of many recordings in a pass\n"
+         "         GB/s: the bytes that any implementation must move, in the amortised time\n"
+         "         of copy, of read: what share of the memory's rates that is\n";
 }
 
 void print_ladder(std::ostream& out, const Report& report, const std::vector<Measurement>& rows) {

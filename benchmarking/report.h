@@ -45,6 +45,7 @@ struct Measurement {
 struct Report {
   std::string version;
   std::string device;
+  bool is_cpu = false;  // a software adapter
   std::string driver;
   std::string backend;
   std::string date;   // YYYY-MM-DD
@@ -61,6 +62,9 @@ std::string format_bytes(std::uint64_t bytes);
 
 // The header of all tables: device, driver, date, rates.
 void print_header(std::ostream& out, const Report& report);
+// What the columns of the tables below it are.
+void print_ladder_columns(std::ostream& out);
+void print_size_columns(std::ostream& out);
 // The ladder at one size; rows are those of one type and size, the CPU first.
 void print_ladder(std::ostream& out, const Report& report, const std::vector<Measurement>& rows);
 // The library at a list of sizes.

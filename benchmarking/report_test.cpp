@@ -81,6 +81,25 @@ TEST(BenchReport, LadderComparesEachStepWithTheCpuAndTheCopy) {
   expect_narrow(text);
 }
 
+TEST(BenchReport, SaysWhatTheColumnsAre) {
+  const std::string of_ladder = printed(print_ladder_columns);
+  for (const char* column : {"GB/s:", "of copy:", "bytes/item:", "against CPU:"}) {
+    EXPECT_THAT(of_ladder, HasSubstr(column));
+  }
+  const std::string of_sizes = printed(print_size_columns);
+  for (const char* column : {"call:", "min..max:", "amortised:", "GB/s:", "of copy, of read:"}) {
+    EXPECT_THAT(of_sizes, HasSubstr(column));
+  }
+  expect_narrow(of_ladder + of_sizes);
+}
+
+TEST(BenchReport, SaysThatAnAdapterIsSoftware) {
+  Report software = report({});
+  EXPECT_THAT(printed(print_header, software), Not(HasSubstr("software")));
+  software.is_cpu = true;
+  EXPECT_THAT(printed(print_header, software), HasSubstr("nothing about GPUs"));
+}
+
 TEST(BenchReport, LadderSaysWhyAStepHasNoTime) {
   std::vector<Measurement> rows{row("cpu", 4.0), row("subgroups", 1.0)};
   rows[1].call.reset();

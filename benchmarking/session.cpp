@@ -152,6 +152,7 @@ Status Session::measure_rates() {
 void Session::describe() {
   report_.version = UPSWEEP_VERSION;
   report_.device = context_.traits().adapter;
+  report_.is_cpu = context_.traits().is_cpu;
   report_.driver = context_.driver();
   report_.backend = context_.backend();
   const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
