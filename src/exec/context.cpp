@@ -139,7 +139,7 @@ Status Context::prepare(const Plan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) {
     if (!impl_->pipelines.is_ready(*dispatch.kernel, 0)) missing.push_back({dispatch.kernel, 0});
   }
-  impl_->pipelines.create_together(*impl_, missing);
+  impl_->pipelines.begin_all(*impl_, missing);
   for (const Dispatch& dispatch : plan.dispatches) {
     const auto pipeline = impl_->pipelines.get(*impl_, dispatch.kernel, 0);
     if (!pipeline) return with_context(pipeline.error(), "preparing " + plan.name);
@@ -168,7 +168,11 @@ Status Context::record(RecordTarget target, const Plan& plan, std::span<const Ar
   return impl_->record(target, plan, arguments);
 }
 
-void Context::poll() { impl_->waiter.process_events(); }
+void Context::poll() {
+  const std::weak_ptr<const bool> lives = impl_->lives;
+  impl_->pipelines.tell();
+  if (!lives.expired()) impl_->waiter.process_events();
+}
 
 Status Context::wait() {
   if (!impl_->waiter.can_wait()) {
@@ -184,7 +188,7 @@ Status Context::wait() {
   if (!impl_->waiter.wait(wgpuQueueOnSubmittedWorkDone(impl_->queue.get(), callback), done)) {
     return fail(ErrorKind::device, "Waiting for the device failed.");
   }
-  impl_->waiter.process_events();
+  poll();
   return {};
 }
 

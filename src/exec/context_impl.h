@@ -77,6 +77,8 @@ struct Pipeline {
   PipelineHandle pipeline;
   // While it is being created asynchronously: who wants to know of its end.
   std::vector<std::function<void(Status)>> waiting;
+  WGPUFuture creation{};
+  bool is_settled = true;
 };
 
 struct WantedPipeline {
@@ -91,21 +93,29 @@ class PipelineCache {
                               SharedBindings shared);
   void get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                  std::function<void(Status)> ready);
-  // Creates those that do not exist at the same time, and waits for them: drivers compile on several threads. What
-  // fails, or cannot be waited for, is left to get().
-  void create_together(Context::Impl& context, std::span<const WantedPipeline> wanted);
+  // Before several get(): begins all that do not exist, as drivers compile on several threads.
+  void begin_all(Context::Impl& context, std::span<const WantedPipeline> wanted);
   enum class Progress : std::uint8_t { absent, pending, ready };
   [[nodiscard]] Progress progress_of(const Kernel& kernel, SharedBindings shared = 0);
   [[nodiscard]] bool is_ready(const Kernel& kernel, SharedBindings shared) {
     return progress_of(kernel, shared) == Progress::ready;
   }
+  // An asynchronous creation has ended. Who waits is told at once, or by tell() if this happens while recording.
+  void settle(Pipeline& pipeline, const Status& status);
+  void tell();
   // Tells all who still wait that nothing will come.
   void cancel();
 
  private:
   Pipeline* find(const Kernel& kernel, SharedBindings shared);
-  WGPUFuture begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel, SharedBindings shared,
-                   std::function<void(Status)> ready);
+  void begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel, SharedBindings shared,
+             std::function<void(Status)> ready);
+  struct Untold {
+    std::function<void(Status)> ready;
+    Status status;
+  };
+  std::vector<Untold> untold_;
+  bool is_recording_ = false;
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<Pipeline>>> pipelines_;
 };
 

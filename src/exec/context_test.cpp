@@ -314,6 +314,35 @@ TEST_P(ContextTest, RecordsWhileAPipelineIsStillBeingMade) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST_P(ContextTest, WaitsForAPipelineThatIsBeingMadeAndTellsOthersLater) {
+  const auto created = Context::create({}, {.probe = false});
+  ASSERT_TRUE(created);
+  const Plan plan = planned((*created)->traits());
+  int calls = 0;
+  (*created)->prepare_async(plan, [&](const Status& status) { calls += status ? 1 : 100; });
+  EXPECT_EQ(message_of((*created)->prepare(plan)), "ok");
+  EXPECT_EQ(calls, 0) << "called while something else was prepared";
+  EXPECT_EQ((*created)->statistics().pipelines_created, distinct_kernels(plan)) << "made twice";
+  (*created)->poll();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_P(ContextTest, TellsOfABrokenKernelAmongOthers) {
+  const auto created = Context::create({}, {.probe = false});
+  ASSERT_TRUE(created);
+  const auto good = make_kernel("good", "fn run(workgroup: Workgroup, thread: Thread) {\n}\n");
+  const auto broken = make_kernel("broken", "fn run(workgroup: Workgroup, thread: Thread) {\n  nonsense();\n}\n");
+  PlanBuilder builder("two", (*created)->traits());
+  for (const auto& kernel : {good, broken}) {
+    builder.dispatch({.kernel = kernel, .workgroup_count = 1, .bindings = {}, .params = {}, .reason = {}});
+  }
+  const auto plan = std::move(builder).finish();
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(message_of((*created)->prepare(*plan)), HasSubstr("broken.wgsl:2: "));
+  EXPECT_EQ((*created)->statistics().pipelines_created, 1u);
+  EXPECT_FALSE((*created)->take_error());
+}
+
 TEST_P(ContextTest, TellsOfABrokenKernelInTheBackgroundAsInTheForeground) {
   const auto created = Context::create({}, {.probe = false});
   ASSERT_TRUE(created);

@@ -165,6 +165,13 @@ Result<const Pipeline*> PipelineCache::get(Context::Impl& context, const std::sh
   Pipeline* known = find(*kernel, shared);
   if (known != nullptr && known->pipeline) return known;
   const auto start = Clock::now();
+  if (known != nullptr && !known->is_settled && context.waiter.can_wait()) {
+    is_recording_ = true;
+    context.waiter.wait(known->creation, known->is_settled);
+    is_recording_ = false;
+    context.statistics.pipeline_milliseconds += milliseconds_since(start);
+    if (known->pipeline) return known;
+  }
   auto pipeline = new_pipeline(kernel, shared);
   ErrorScope scope(context);
   Parts parts = create_parts(context.device.get(), *pipeline);
@@ -221,27 +228,26 @@ void finish_creation(WGPUCreatePipelineAsyncStatus result, WGPUComputePipeline r
         pipeline_error(*creation->kernel, compiler_error(*creation->context, creation->module.get(), creation->kernel),
                        from_wgpu(message));
   }
-  // Last: these may use the context, even destroy it.
-  for (const auto& ready : std::exchange(pipeline.waiting, {})) ready(status);
+  creation->context->pipelines.settle(pipeline, status);
 }
 
 }  // namespace
 
 void PipelineCache::get_async(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
                               std::function<void(Status)> ready) {
-  (void)begin(context, kernel, 0, std::move(ready));
+  begin(context, kernel, 0, std::move(ready));
 }
 
-WGPUFuture PipelineCache::begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel,
-                                SharedBindings shared, std::function<void(Status)> ready) {
+void PipelineCache::begin(Context::Impl& context, const std::shared_ptr<const Kernel>& kernel, SharedBindings shared,
+                          std::function<void(Status)> ready) {
   Pipeline* known = find(*kernel, shared);
   if (known != nullptr && known->pipeline) {
     ready({});
-    return {};
+    return;
   }
-  if (known != nullptr && !known->waiting.empty()) {
+  if (known != nullptr && !known->is_settled) {
     known->waiting.push_back(std::move(ready));
-    return {};
+    return;
   }
   if (known == nullptr) {
     auto& bucket = pipelines_[kernel->text_hash];
@@ -253,7 +259,7 @@ WGPUFuture PipelineCache::begin(Context::Impl& context, const std::shared_ptr<co
   const std::string message = scope.pop();
   if (!message.empty()) {
     ready(pipeline_error(*kernel, compiler_error(context, parts.module.get(), kernel), message));
-    return {};
+    return;
   }
   if (!known->layout) known->layout = std::move(parts.layout);
   known->waiting.push_back(std::move(ready));
@@ -264,44 +270,42 @@ WGPUFuture PipelineCache::begin(Context::Impl& context, const std::shared_ptr<co
   descriptor.compute.module = parts.module.get();
   descriptor.compute.entryPoint = to_wgpu(kernel->entry);
   WGPUCreateComputePipelineAsyncCallbackInfo callback = WGPU_CREATE_COMPUTE_PIPELINE_ASYNC_CALLBACK_INFO_INIT;
-  // From poll(), wait() or create_together(): never on a thread of the device's.
+  // From poll(), wait() or get(): never on a thread of the device's.
   callback.mode = WGPUCallbackMode_AllowProcessEvents;
   callback.callback = finish_creation;
   callback.userdata1 = new AsyncCreation{known, &context, context.lives, kernel, std::move(parts.module)};
-  return wgpuDeviceCreateComputePipelineAsync(context.device.get(), &descriptor, callback);
+  known->is_settled = false;
+  known->creation = wgpuDeviceCreateComputePipelineAsync(context.device.get(), &descriptor, callback);
 }
 
-void PipelineCache::create_together(Context::Impl& context, std::span<const WantedPipeline> wanted) {
+void PipelineCache::begin_all(Context::Impl& context, std::span<const WantedPipeline> wanted) {
   if (!context.waiter.can_wait() || wanted.size() < 2) return;
-  struct Creation {
-    WGPUFuture future{};
-    bool is_done = false;
-  };
-  const auto start = Clock::now();
-  // Shared with the callbacks, which come later should waiting fail.
-  const auto creations = std::make_shared<std::vector<Creation>>(wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    Creation& creation = (*creations)[i];
-    // What others wait for is not waited for here: their callbacks run in poll() and wait() only.
-    creation.is_done = find(*wanted[i].kernel, wanted[i].shared) != nullptr;
-    if (creation.is_done) continue;
-    creation.future = begin(context, wanted[i].kernel, wanted[i].shared,
-                            [creations, i](const Status&) { (*creations)[i].is_done = true; });
+  for (const WantedPipeline& one : wanted) {
+    if (find(*one.kernel, one.shared) == nullptr) begin(context, one.kernel, one.shared, [](const Status&) {});
   }
-  for (const Creation& creation : *creations) {
-    if (!creation.is_done) context.waiter.wait(creation.future, creation.is_done);
-  }
-  context.statistics.pipeline_milliseconds += milliseconds_since(start);
+}
+
+void PipelineCache::settle(Pipeline& pipeline, const Status& status) {
+  pipeline.is_settled = true;
+  for (auto& ready : std::exchange(pipeline.waiting, {})) untold_.push_back({std::move(ready), status});
+  if (!is_recording_) tell();
+}
+
+void PipelineCache::tell() {
+  // They may use the context, even destroy it.
+  for (const Untold& one : std::exchange(untold_, {})) one.ready(one.status);
 }
 
 void PipelineCache::cancel() {
   for (const auto& [hash, bucket] : pipelines_) {
     for (const auto& pipeline : bucket) {
-      for (const auto& ready : std::exchange(pipeline->waiting, {})) {
-        ready(fail(ErrorKind::device, "The context was destroyed before the pipeline was ready."));
+      for (auto& ready : std::exchange(pipeline->waiting, {})) {
+        untold_.push_back({std::move(ready), fail(ErrorKind::device,
+                                                  "The context was destroyed before the pipeline was ready.")});
       }
     }
   }
+  tell();
 }
 
 }  // namespace upsweep

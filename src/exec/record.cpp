@@ -273,7 +273,7 @@ Status Context::Impl::resolve_dispatches(const Plan& plan, std::span<const Buffe
     ready.push_back(*bound);
     if (!pipelines.is_ready(*dispatch.kernel, bound->shared)) missing.push_back({dispatch.kernel, bound->shared});
   }
-  pipelines.create_together(*this, missing);
+  pipelines.begin_all(*this, missing);
   for (std::size_t step = 0; step < plan.dispatches.size(); ++step) {
     if (const Status ok = resolve_pipeline(plan.dispatches[step], ready[step]); !ok) return at_step(step, ok.error());
   }
