@@ -89,6 +89,7 @@ void cpu_stable_sort(std::span<std::uint32_t> items, std::span<std::uint32_t> sp
   };
   const auto on_threads = [](std::size_t count, auto work) {
     std::vector<std::jthread> threads;
+    threads.reserve(count);
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work, i);
   };
   on_threads(parts, [&](std::size_t i) { std::ranges::stable_sort(part(items, i, parts)); });

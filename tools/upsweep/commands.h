@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "upsweep/context.h"
@@ -74,7 +75,7 @@ struct Program {
     CLI::App& command = *parent.add_subcommand(std::move(name), std::move(description));
     command.fallthrough();
     command.footer("Examples:\n" + std::move(examples));
-    command.final_callback([this, options, run] {
+    command.final_callback([this, options = std::move(options), run] {
       action = [this, options, run]() -> Outcome {
         if (const auto ok = check_files(); !ok) return ok;
         return run(*this, *options);

@@ -67,7 +67,7 @@ CsrStatistics statistics_on_host(const host::CsrMatrix& csr, const SparseMatrixO
   found.reordered_slice_slots = slots_of_slices(lengths);
   for (std::size_t i = 0; i < CsrStatistics::block_size_list.size(); ++i) {
     const std::uint32_t size = CsrStatistics::block_size_list[i];
-    // As on a device: only those that may be chosen.
+    // Only those that may be chosen.
     if (wanted.format && wanted.format != SparseFormat::block_ell) continue;
     if (wanted.block_size != 0 && wanted.block_size != size) continue;
     found.block_sizes |= 1u << size;
@@ -98,24 +98,33 @@ std::string lengths_text(const CsrStatistics& statistics) {
   return text.empty() ? "none" : text;
 }
 
-std::string blocks_text(const CsrStatistics& statistics) {
+std::string blocks_text(const CsrStatistics& statistics, bool are_all_wanted) {
   std::string text;
+  bool are_all_counted = true;
   for (std::size_t i = 0; i < CsrStatistics::block_size_list.size(); ++i) {
     const std::uint32_t size = CsrStatistics::block_size_list[i];
-    if ((statistics.block_sizes >> size & 1) == 0) continue;
+    if ((statistics.block_sizes >> size & 1) == 0) {
+      are_all_counted = false;
+      continue;
+    }
     text += std::format("{0}{1} of {2} x {2} (at most {3} side by side)", text.empty() ? "" : ", ",
                         statistics.block_counts[i], size, statistics.block_widths[i]);
+  }
+  // A device counts no blocks that surely take too much.
+  if (are_all_wanted && !are_all_counted) {
+    return text + (text.empty() ? "any" : "; of other sizes") + " would take more bytes than csr";
   }
   return text.empty() ? "not counted" : text;
 }
 
-void print_analysis(const CsrStatistics& statistics, const SparseShape& shape, std::string_view reason) {
+void print_analysis(const CsrStatistics& statistics, const SparseShape& shape, std::string_view reason,
+                    const SparseMatrixOptions& wanted) {
   std::cout << std::format("rows by entries: {}\n", lengths_text(statistics));
   std::cout << std::format("places in slices of {} rows: {}, {} with rows by length within {}\n", statistics.slice_rows,
                            std::uint64_t{statistics.slice_slots} * statistics.slice_rows,
                            std::uint64_t{statistics.reordered_slice_slots} * statistics.slice_rows,
                            statistics.window_rows);
-  std::cout << std::format("blocks: {}\n", blocks_text(statistics));
+  std::cout << std::format("blocks: {}\n", blocks_text(statistics, !wanted.format));
   std::cout << in_option_names(std::format("format {}: {}\n", to_string(shape.format), reason));
 }
 
@@ -169,6 +178,9 @@ Expected<std::uint64_t> sized(std::string_view option, const std::string& text) 
 Expected<SparseShape> shape_of_sizes(const ExplainSpmvOptions& options, const SparseMatrixOptions& wanted) {
   if (options.rows.empty() || options.entries.empty())
     return refuse("explain spmv needs a file, or --rows and --entries");
+  if (!options.longest_row.empty() && wanted.format.value_or(SparseFormat::csr) != SparseFormat::csr) {
+    return refuse("--longest-row goes with --format csr");
+  }
   const auto rows = sized("--rows", options.rows);
   if (!rows) return std::unexpected(rows.error());
   const auto columns = options.columns.empty() ? rows : sized("--columns", options.columns);
@@ -224,7 +236,7 @@ Expected<Explained> look_at(const ExplainSpmvOptions& options, const ExplainDevi
     auto made = to_device(*device.context, matrix, options.file, wanted);
     if (!made) return std::unexpected(made.error());
     std::cout << describe(options.file, matrix) << '\n';
-    print_analysis(made->analysis().statistics, made->shape(), made->analysis().reason);
+    print_analysis(made->analysis().statistics, made->shape(), made->analysis().reason, wanted);
     // Contexts for --dump keep copies of all scratch, which takes its time.
     if (!options.dump) {
       if (const auto ok = print_cost(*device.context, matrix, options.file, wanted, *made); !ok) {
@@ -244,7 +256,7 @@ Expected<Explained> look_at(const ExplainSpmvOptions& options, const ExplainDevi
                                         : Result<FormatSuggestion>(suggest_format(rows, statistics, device.traits));
   if (!suggestion) return failed_in(options.file, suggestion.error());
   std::cout << describe(options.file, matrix) << '\n';
-  print_analysis(statistics, suggestion->shape, suggestion->reason);
+  print_analysis(statistics, suggestion->shape, suggestion->reason, wanted);
   std::cout << "cost: not known without a device\n";
   return Explained{suggestion->shape, std::nullopt};
 }
@@ -337,6 +349,9 @@ Outcome run_explain_spmv(Program& program, const ExplainSpmvOptions& options) {
   SpmvTuning tuning = select_spmv_tuning(product, device->traits);
   if (options.path == "rows") tuning.path = SpmvPath::rows;
   if (options.path == "merge") tuning.path = SpmvPath::merge;
+  if (tuning.path == SpmvPath::merge && shape.format != SparseFormat::csr && shape.format != SparseFormat::coo) {
+    return refuse(std::format("--path merge is for csr and coo, not for {}", format_option(shape.format)));
+  }
   // What SparseMatrix prepares of a matrix that has been looked at; --dump shows the product by itself.
   std::string prepared;
   if (matrix && !options.dump && shape.format == SparseFormat::csr && options.vectors == 1) {

@@ -46,7 +46,7 @@ Outcome run_pagerank(Program& program, const PagerankCommand& command) {
   nlohmann::ordered_json top = nlohmann::json::array();
   if (command.top != 0) {
     std::vector<std::uint32_t> order(report->ranks.size());
-    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::iota(order, 0u);
     std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t node) { return report->ranks[node]; });
     for (std::size_t i = 0; i < std::min<std::size_t>(command.top, order.size()); ++i) {
       const std::uint64_t node = std::uint64_t{order[i]} + 1;

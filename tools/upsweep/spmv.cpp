@@ -87,17 +87,21 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
       json["copy_gb_per_s"] = speed->copy_bytes_per_second / 1e9;
     }
     print_json(std::move(json), **context, start);
-  } else if (!command.quiet) {
+    return {};
+  }
+  if (!command.quiet) {
     std::cerr << describe(command.matrix, *matrix) << '\n'
               << in_option_names(to_string(on_device->shape()) + ": " + analysis.reason) << '\n';
-    if (speed && speed->seconds == 0) std::cout << "the product could not be timed\n";
-    if (speed && speed->seconds > 0) {
-      std::cout << std::format(
-          "{:.6g} us a product, {:.4g} GFLOP/s, {:.4g} GB/s ({:.0f} % of copying at {:.4g} GB/s)\n",
-          speed->seconds * 1e6, flops / speed->seconds / 1e9, speed->bytes_per_second / 1e9,
-          100 * speed->bytes_per_second / speed->copy_bytes_per_second, speed->copy_bytes_per_second / 1e9);
-    }
   }
+  if (!speed) return {};
+  if (speed->seconds == 0) {
+    std::cout << "the product could not be timed\n";
+    return {};
+  }
+  std::cout << std::format("{:.6g} us a product, {:.4g} GFLOP/s, {:.4g} GB/s ({:.0f} % of copying at {:.4g} GB/s)\n",
+                           speed->seconds * 1e6, flops / speed->seconds / 1e9, speed->bytes_per_second / 1e9,
+                           100 * speed->bytes_per_second / speed->copy_bytes_per_second,
+                           speed->copy_bytes_per_second / 1e9);
   return {};
 }
 
@@ -125,7 +129,7 @@ void add_spmv(Program& program) {
   app.add_option("--repeat", command->repeat, "Time the product, with so many samples")
       ->transform(count_text())
       ->type_name("N");
-  app.add_flag("-q,--quiet", command->quiet, "No summary");
+  app.add_flag("-q,--quiet", command->quiet, "Nothing about the matrix and its format");
   app.add_flag("--json", command->json, "Print what happened as JSON");
 }
 
