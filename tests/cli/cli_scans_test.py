@@ -440,6 +440,8 @@ class Refusals(ScansTest):
         refused("", "x > 5", self.save(np.arange(3, dtype="i8")))
         refused("unresolved", "nonsense // a comment", self.good)
         self.assert_refused(2, "vec2u", "select", "--where", "x > 5", "-o", self.out, self.path("items.npy"))
+        booleans = self.save(np.ones(3, bool))
+        self.assert_refused(2, "x of b1 items is a u32, 0 or 1", "select", "--where", "x", "-o", self.out, booleans)
         self.assert_refused(2, '--transform "x + nonsense": unresolved', "scan", "--transform", "x + nonsense", "-o",
                             self.out, self.good)
         done = self.run_program("explain", "select", "--where", "nonsense", "--items", "5", "--dump")

@@ -383,7 +383,11 @@ class OtherCommands(CliTest):
         text = self.output_of("info")
         self.assertIn(facts["adapter"], text)
         self.assertIn(facts["reduce"][0], text)
-        self.assertIn(facts["scan"][0], text)
+        for primitive in ("scan", "sort", "histogram"):
+            self.assertIn(facts[primitive][0], text)
+        self.assertRegex(facts["sort"][0], r"ascending sort of u32; 2\^24 items in \d+ passes; tiles of .* ranks ")
+        self.assertFalse(facts["probe"]["self_test_ran"])
+        self.assertIn("not tried, as on all software adapters", text)
 
     def test_options_change_what_info_reports(self):
         facts = json.loads(self.output_of("info", "--json", "--no-subgroups", "--limits", "minimum"))

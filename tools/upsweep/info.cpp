@@ -4,12 +4,15 @@
 #include <format>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "commands.h"
+#include "upsweep/histogram.h"
 #include "upsweep/reduce.h"
 #include "upsweep/scan.h"
 #include "upsweep/select.h"
+#include "upsweep/sort.h"
 
 namespace upsweep::cli {
 namespace {
@@ -54,6 +57,43 @@ std::vector<std::string> scan_paths(const DeviceTraits& traits) {
   return paths;
 }
 
+std::vector<std::string> sort_paths(const DeviceTraits& traits) {
+  std::vector<std::string> paths;
+  for (const std::optional<ElementType>& value : {std::optional<ElementType>(), std::optional(ElementType::u32())}) {
+    const auto plan = plan_sort({.item_count = Count::on_host(typical_items), .value = value}, traits);
+    paths.push_back(chosen_path(plan, "sort of u32"));
+    if (plan) paths.back() += "; " + plan->notes.at(1);
+  }
+  return paths;
+}
+
+std::vector<std::string> histogram_paths(const DeviceTraits& traits) {
+  std::vector<std::string> paths;
+  for (const std::uint32_t bins : {256u, 65536u}) {
+    const auto plan = plan_histogram(
+        {.item_count = Count::on_host(typical_items), .sample = SampleType::u32, .bins = HistogramBins::integers(bins)},
+        traits);
+    paths.push_back(chosen_path(plan, "histogram of u32"));
+    if (plan) paths.back() += "; " + plan->notes.at(1);
+  }
+  return paths;
+}
+
+// What the context's self-test found, or why there was none.
+std::string self_test_text(const Context& context) {
+  const ProbeReport& probe = context.probe_report();
+  if (probe.self_test_ran && probe.look_back) {
+    return std::format("single passes by look-back are right; ranks of sorts by lanes in lock-step are {}",
+                       probe.lock_step ? "right" : "not taken");
+  }
+  if (probe.self_test_ran) {
+    return "single passes by look-back are not taken: " +
+           (probe.self_test_error.empty() ? "a result was wrong" : single_line(probe.self_test_error));
+  }
+  return std::format("single passes by look-back are not taken: they were not tried{}",
+                     context.traits().is_cpu ? ", as on all software adapters" : "");
+}
+
 nlohmann::ordered_json as_json(const Context& context) {
   const DeviceTraits& traits = context.traits();
   const ProbeReport& probe = context.probe_report();
@@ -83,9 +123,13 @@ nlohmann::ordered_json as_json(const Context& context) {
                    {"workgroup_atomics", probe.workgroup_atomics},
                    {"integer_division", probe.integer_division},
                    {"keeps_subnormals", probe.keeps_subnormals},
-                   {"look_back", traits.look_back}};
+                   {"self_test_ran", probe.self_test_ran},
+                   {"look_back", traits.look_back},
+                   {"lock_step", traits.lock_step}};
   json["reduce"] = reduce_paths(traits);
   json["scan"] = scan_paths(traits);
+  json["sort"] = sort_paths(traits);
+  json["histogram"] = histogram_paths(traits);
   json["adapters"] = Context::adapter_names();
   return json;
 }
@@ -135,12 +179,15 @@ void print_text(const Context& context) {
                        probe.workgroup_atomics ? "count right" : "COUNT WRONG",
                        probe.integer_division ? "is right" : "IS WRONG",
                        probe.keeps_subnormals ? "kept in arithmetic" : "flushed to zero in arithmetic"));
-  line("", std::format("single-pass scans by look-back are {}", traits.look_back ? "right" : "not taken"));
-  std::string_view name = "reduce";
-  for (const std::string& path : reduce_paths(traits)) line(std::exchange(name, ""), path);
-  name = "scan";
-  for (const std::string& path : scan_paths(traits)) line(std::exchange(name, ""), path);
-  name = "adapters";
+  line("", self_test_text(context));
+  for (const auto& [primitive, paths] : {std::pair{"reduce", reduce_paths(traits)},
+                                         {"scan", scan_paths(traits)},
+                                         {"sort", sort_paths(traits)},
+                                         {"histogram", histogram_paths(traits)}}) {
+    std::string_view head = primitive;
+    for (const std::string& path : paths) line(std::exchange(head, ""), path);
+  }
+  std::string_view name = "adapters";
   for (const std::string& adapter : Context::adapter_names()) line(std::exchange(name, ""), adapter);
 }
 

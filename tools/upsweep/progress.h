@@ -11,7 +11,8 @@
 
 namespace upsweep::cli {
 
-// Says on stderr how far a command is: once it takes longer than a second, and seldom where nobody watches.
+// Says on stderr how far a command is: once it takes longer than a second, and seldom where nobody watches. Of small
+// files nothing: there it is the compiler of kernels that takes the time.
 class Progress {
  public:
   Progress(std::string what, std::uint64_t total_bytes) : what_(std::move(what)), total_bytes_(total_bytes) {}
@@ -25,7 +26,7 @@ class Progress {
 
   void at(std::uint64_t bytes) {
     const auto now = Clock::now();
-    if (now < next_ || total_bytes_ == 0) return;
+    if (now < next_ || total_bytes_ < least_bytes) return;
     next_ = now + (is_terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(5000));
     is_shown_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
@@ -38,6 +39,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t least_bytes = std::uint64_t{8} << 20;
   std::string what_;
   std::uint64_t total_bytes_;
   std::uint64_t done_bytes_ = 0;

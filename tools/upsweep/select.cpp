@@ -27,6 +27,7 @@ std::unexpected<Failure> text_failed(const Error& error, const SelectOptions& op
     failure.error().message +=
         std::format("; x of {} items is a vec2u, low word first", npy::dtype_name(items.array().dtype()));
   }
+  if (items.array().dtype() == npy::Dtype::b1) failure.error().message += "; x of b1 items is a u32, 0 or 1";
   return failure;
 }
 
@@ -83,8 +84,8 @@ constexpr const char* examples = R"(  upsweep select --where 'x > 0.5' samples.n
   upsweep select --where 'x != 0' --indices positions.npy mask.npy
   upsweep select --where 'i % 10u == 0u' signal.npy -o thinned.npy --indices at.npy
 Items: u1 to u8, i1 to i8, b1, f2, f4; f8 with --cast f4. FILE - reads standard input.
---where is a WGSL expression of type bool of x, the item (u32, i32 or f32; u8 and i8 items are a vec2u, low word
-first), and i, its index (u32) in the flat array. Items keep their order, their type and their bits, as in numpy's
+--where is a WGSL expression of type bool of x, the item (u32, i32 or f32; b1 items are a u32, 0 or 1, u8 and i8 items a
+vec2u, low word first), and i, its index (u32) in the flat array. Items keep their order, their type and their bits, as in numpy's
 x[x > 0.5]; the result is flat. Indices are i8, as those of numpy.flatnonzero. All items and the results must fit into
 the device's memory and limits: `upsweep info` lists them.)";
 
