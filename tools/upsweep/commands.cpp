@@ -86,7 +86,7 @@ Expected<std::uint64_t> parse_count(std::string_view text) {
       }
     }
   }
-  if (!value) return refuse(std::format("\"{}\" is no count; write 1000000, 1e6 or 2^20.", single_line(text)));
+  if (!value) return refuse(std::format("\"{}\" is no count; write 1000000, 1e6 or 2^20", single_line(text)));
   return *value;
 }
 
