@@ -37,7 +37,7 @@ bool flush_output() { return std::cout.flush() && std::ferror(stdout) == 0; }
 // Letters to insert, delete or replace.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::ranges::iota(row, std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t before = std::exchange(row[0], i + 1);  // of both without their last letters
     for (std::size_t j = 0; j < b.size(); ++j) {
