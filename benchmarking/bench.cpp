@@ -50,6 +50,10 @@ constexpr std::array families{
     Family{"sort", sort_benches, sort_ladders},        Family{"histogram", histogram_benches, histogram_ladders},
     Family{"merge_sort", merge_sort_benches, nullptr}, Family{"search", search_benches, nullptr},
     Family{"top_k", top_k_benches, nullptr},           Family{spmv_name, spmv_benches, spmv_ladders},
+    Family{"conjugate_gradient", conjugate_gradient_benches, nullptr},
+    Family{"pagerank", pagerank_benches, nullptr},
+    Family{"csr_statistics", csr_statistics_benches, nullptr},
+    Family{"coo_to_csr", coo_to_csr_benches, nullptr},
 };
 
 struct Chosen {

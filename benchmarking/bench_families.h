@@ -36,6 +36,10 @@ Result<LibraryBenches> search_benches(const BenchRequest& request);
 Result<LibraryBenches> top_k_benches(const BenchRequest& request);
 Result<LibraryBenches> histogram_benches(const BenchRequest& request);
 Result<LibraryBenches> spmv_benches(const BenchRequest& request);
+Result<LibraryBenches> conjugate_gradient_benches(const BenchRequest& request);
+Result<LibraryBenches> pagerank_benches(const BenchRequest& request);
+Result<LibraryBenches> csr_statistics_benches(const BenchRequest& request);
+Result<LibraryBenches> coo_to_csr_benches(const BenchRequest& request);
 
 Result<Ladders> reduce_ladders(const BenchRequest& request);
 Result<Ladders> scan_ladders(const BenchRequest& request);
