@@ -177,6 +177,9 @@ class DeviceSystem {
     for (const double value : matrix.values) largest = std::max(largest, std::abs(value));
     if (largest > 0) scale_ = std::ldexp(1.0, -std::ilogb(largest));
     const std::vector<float> values = scaled(matrix.values, scale_);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (matrix.values[i] != 0 && std::abs(values[i]) < std::numeric_limits<float>::min()) has_tiny_entries_ = true;
+    }
     views_.matrix.row_offsets = buffers_.make(matrix.row_offsets, "row_offsets");
     views_.matrix.columns = buffers_.make(matrix.columns, "columns");
     if (!values.empty()) views_.matrix.values = buffers_.make(std::span<const float>(values), "values");
@@ -193,6 +196,8 @@ class DeviceSystem {
 
   // The matrix on the device is so many times the caller's.
   [[nodiscard]] double scale() const { return scale_; }
+  // Beside the largest entry there are some that are 0 in f32, or on devices without subnormal numbers.
+  [[nodiscard]] bool has_tiny_entries() const { return has_tiny_entries_; }
 
   // The first row that Jacobi cannot work with; no_column if there is none.
   Result<std::uint32_t> prepare() {
@@ -250,6 +255,7 @@ class DeviceSystem {
   HostBuffers buffers_;
   std::size_t rows_;
   double scale_ = 1;
+  bool has_tiny_entries_ = false;
   CgShape shape_;
   CgBuffers views_;
 };
@@ -381,7 +387,11 @@ Result<SolveReport> solve(Context& context, const CsrArrays& matrix, std::span<c
       report.relative_residual = r_norm / b_norm;
     }
     if (report.relative_residual <= options.tolerance) return end(SolveStatus::converged);
-    if (state.status == CgStatus::not_positive_definite) return end(SolveStatus::not_positive_definite);
+    if (state.status == CgStatus::not_positive_definite) {
+      // What has been taken for 0 says nothing of the matrix.
+      const bool is_lost = state.curvature == 0 && state.rho >= 0 && system.has_tiny_entries();
+      return end(is_lost ? SolveStatus::not_finite : SolveStatus::not_positive_definite);
+    }
     if (state.status == CgStatus::not_finite) return end(SolveStatus::not_finite);
     if (report.iterations >= options.max_iterations) return end(SolveStatus::iteration_limit);
     if (!options.refine || !(left < most_left)) return end(SolveStatus::stalled);

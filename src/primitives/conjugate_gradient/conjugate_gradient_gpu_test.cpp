@@ -587,6 +587,10 @@ TEST_P(CgFront, WhatCannotBeSolvedIsTold) {
   EXPECT_LT(tiny.relative_residual, 1e-13);
   const auto large = solved(diagonal_matrix({3e38f, 1, 1}), {1, 1, 1}, plain);
   EXPECT_NE(large.status, SolveStatus::not_positive_definite) << large.words;
+  // Two of the entries are 0 beside the first in f32, which does not make the matrix indefinite.
+  const auto far_apart = solved(diagonal_matrix({3e38f, 1e-30f, 1e-30f}), {0, 1, 1}, plain);
+  EXPECT_EQ(far_apart.status, SolveStatus::not_finite) << far_apart.words;
+  EXPECT_THAT(far_apart.words, HasSubstr("beyond f32"));
 }
 
 TEST_P(CgFront, AnIllConditionedMatrixIsRefinedOrGivenUpHonestly) {
