@@ -2,12 +2,16 @@
 // Device times of the package in Node, to be compared with those of `upsweep bench` on the same device. No test: software
 // devices have no times worth comparing.
 // usage: node times.mjs [ITEMS]     default 2^24; prints microseconds of one operation among many dependent ones in a pass
+import { create, globals } from "webgpu";
 import { openDevice, Upsweep } from "../dist/index.js";
-import { gpu } from "./device.mjs";
 
 const SAMPLES = 15;
-const WARM_UP_MS = 200;
-const SAMPLE_MS = 5;
+const WARM_UP_MS = 500;
+const SAMPLE_MS = 10;
+
+Object.assign(globalThis, globals);
+// Timestamps as they are: browsers round them to 0.1 ms or so.
+const gpu = create(["disable-dawn-features=timestamp_quantization"]);
 
 const items = Number(process.argv[2] ?? 2 ** 24);
 const device = await openDevice(gpu);
@@ -18,13 +22,18 @@ const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
 const resolved = device.createBuffer({ size: 16, usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC });
 const readable = device.createBuffer({ size: 16, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
 
-/** Milliseconds on the device of `repeats` operations in one compute pass. */
+/**
+ * Milliseconds on the device of `repeats` operations in one compute pass. As many run right before them: GPUs that wait
+ * lower their clocks.
+ */
 async function time(record, repeats) {
   const encoder = device.createCommandEncoder();
   const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 };
-  const pass = encoder.beginComputePass({ timestampWrites });
-  for (let i = 0; i < repeats; i++) record(pass);
-  pass.end();
+  for (const descriptor of [{}, { timestampWrites }]) {
+    const pass = encoder.beginComputePass(descriptor);
+    for (let i = 0; i < repeats; i++) record(pass);
+    pass.end();
+  }
   encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
   encoder.copyBufferToBuffer(resolved, 0, readable, 0, 16);
   device.queue.submit([encoder.finish()]);
@@ -35,10 +44,12 @@ async function time(record, repeats) {
 }
 
 async function median(record) {
-  const warmUpEnd = performance.now() + WARM_UP_MS;
-  let once = 0;
-  while (performance.now() < warmUpEnd) once = await time(record, 4);
-  const repeats = Math.max(1, Math.ceil(SAMPLE_MS / (once / 4)));
+  const end = performance.now() + WARM_UP_MS;
+  let repeats = 4;
+  while (performance.now() < end) {
+    const ms = await time(record, repeats);
+    repeats = Math.max(1, Math.ceil((repeats * SAMPLE_MS) / ms));
+  }
   const times = [];
   for (let i = 0; i < SAMPLES; i++) times.push((await time(record, repeats)) / repeats);
   times.sort((a, b) => a - b);
@@ -69,7 +80,13 @@ const floats = filled(Float32Array.from(words, (w) => w / 2 ** 32));
 const [output, values, sortedValues, small] = [buffer(items * 4), input, buffer(items * 4), buffer(4096)];
 
 const CASES = {
-  "reduce/sum u32": { of: up.reduce, itemCount: items, input: "u32", combine: "sum", buffers: { input, output: small } },
+  "reduce/sum u32": {
+    of: up.reduce,
+    itemCount: items,
+    input: "u32",
+    combine: "sum",
+    buffers: { input, output: small },
+  },
   "scan/exclusive_sum u32": {
     of: up.scan,
     itemCount: items,
@@ -93,7 +110,9 @@ const CASES = {
     buffers: { keys: input, values, sortedKeys: output, sortedValues },
   },
 };
-console.log(`${device.adapterInfo?.description || device.adapterInfo?.device}, ${items} items, median (least to most), us`);
+console.log(
+  `${device.adapterInfo?.description || device.adapterInfo?.device}, ${items} items, median (least to most), us`,
+);
 for (const [name, { of, ...request }] of Object.entries(CASES)) {
   await of.prepare(request);
   const { us, least, most, repeats } = await median((pass) => of.record(pass, request));
