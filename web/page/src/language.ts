@@ -63,7 +63,8 @@ export function number(value: number, digits?: number): string {
 }
 
 export function percent(share: number): string {
-  return share.toLocaleString(tag(), { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
+  const digits = share < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 };
+  return share.toLocaleString(tag(), { style: "percent", ...digits });
 }
 
 export function bytes(size: number): string {

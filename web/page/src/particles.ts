@@ -184,7 +184,10 @@ export class Particles {
   #histogram() {
     const { cells, counts } = this.#buffers;
     const bins = { kind: "integers" as const, count: this.side ** 2 };
-    return { itemCount: this.count, sample: "u32" as const, bins, buffers: { input: cells, output: counts } };
+    // The cells of neighbours in memory are mostly the same. Many bins of few samples each would not pay for the planner's
+    // windows, which every workgroup clears and adds up.
+    const tuning = bins.count > 4096 ? { path: "cache" as const } : undefined;
+    return { itemCount: this.count, sample: "u32" as const, bins, tuning, buffers: { input: cells, output: counts } };
   }
   #scan() {
     const { counts, starts } = this.#buffers;

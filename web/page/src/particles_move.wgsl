@@ -40,7 +40,15 @@ fn count_at(cell: vec2i) -> f32 {
 fn scatter(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
   let i = (group.y * scene.grid_width + group.x) * 256u + thread;
   if (i >= scene.particle_count) { return; }
-  let position = vec2f(random(i, 0u), random(i, 1u));
+  var position = vec2f(random(i, 0u), random(i, 1u));
+  // Half of them in five drops.
+  if (i % 2u == 0u) {
+    let drop = f32((i / 2u) % 5u);
+    let angle = TURN * position.x;
+    let radius = 0.13 * sqrt(position.y);
+    position = vec2f(0.1 + 0.2 * drop, 0.5 + 0.22 * sin(2.1 * drop)) +
+               radius * vec2f(cos(angle) / scene.aspect, sin(angle));
+  }
   particles[i] = Particle(position, stream(position, 0.0));
   cells[i] = cell_of(position);
 }

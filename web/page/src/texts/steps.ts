@@ -114,7 +114,7 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
     },
     "sort.ballots": {
       title: "Ranks by subgroups",
-      idea: "A key's rank among its equals comes from its subgroup: ballots tell each lane which others hold the same digit. This replaces a sort in workgroup memory and its barriers.",
+      idea: "A key's rank among its equals comes from its subgroup: by ballots that tell each lane who else holds its digit, or by counters where the self-test saw that they count in order. This replaces a sort in workgroup memory and its barriers.",
     },
     "sort.one_sweep": {
       title: "One pass a digit",
@@ -264,7 +264,7 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
     },
     "sort.ballots": {
       title: "用子组求名次",
-      idea: "一个键在相同数位中的名次由子组得出：通过投票（ballot），每个线程都知道哪些同伴的数位与自己相同。这样就不必在工作组内存里排序，也省去了相应的屏障。",
+      idea: "一个键在相同数位中的名次由子组得出：通过投票（ballot）得知哪些同伴的数位相同，自检确认计数有序时则直接用计数器的返回值。这样就不必在工作组内存里排序，也省去了相应的屏障。",
     },
     "sort.one_sweep": {
       title: "每个数位一趟",
