@@ -252,9 +252,11 @@ Result<std::unique_ptr<Context>> Context::create(const AdapterRequest& request, 
       return fail(ErrorKind::device,
                   "No WebGPU adapter was found. Install a GPU driver or a software one (Debian: mesa-vulkan-drivers).");
     }
-    return fail(ErrorKind::invalid_request,
-                std::format("No adapter fits name \"{}\"{}; there are: {}.", request.name,
-                            request.backend.empty() ? "" : std::format(" and backend \"{}\"", request.backend), names));
+    std::string asked = request.name.empty() ? "" : std::format("name \"{}\"", request.name);
+    if (!request.backend.empty()) {
+      asked += std::format("{}backend \"{}\"", asked.empty() ? "" : " and ", request.backend);
+    }
+    return fail(ErrorKind::invalid_request, std::format("No adapter fits {}; there are: {}.", asked, names));
   }
   auto device = request_device(*impl, request);
   if (!device) return std::unexpected(device.error());

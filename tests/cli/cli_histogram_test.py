@@ -50,7 +50,8 @@ class Histogram(CliTest):
         self.check(items, "--range", 0, 1, bins=10, range=(0, 1))
         # The file between options, as in the help.
         self.output_of("histogram", "--range", 0, 1, self.save(items), "-o", self.path("o.npy"))
-        self.assert_refused(2, "no range for bins; give --range", "histogram", "-o", self.path("o.npy"), self.save(items))
+        why = "some items are NaN, so that they have no range for bins; give --range"
+        self.assert_refused(2, why, "histogram", "-o", self.path("o.npy"), self.save(items))
 
     def test_edges_come_from_a_file(self):
         items = random_items("f4", 2000)

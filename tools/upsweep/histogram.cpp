@@ -150,8 +150,10 @@ Expected<HistogramBins> even_bins(const HistogramOptions& options, const SampleF
   if (!found) return std::unexpected(found.error());
   auto [lower, upper] = found->value_or(std::pair{0.0, 1.0});
   if (!std::isfinite(lower) || !std::isfinite(upper)) {
-    return refuse(std::format("{}: the items reach from {} to {}, which is no range for bins; give --range LO HI",
-                              samples.array().name(), lower, upper));
+    const std::string why = std::isnan(lower) || std::isnan(upper)
+                                ? "some items are NaN, so that they have"
+                                : std::format("the items reach from {} to {}, which is", lower, upper);
+    return refuse(std::format("{}: {} no range for bins; give --range LO HI", samples.array().name(), why));
   }
   if (lower == upper) {
     lower -= 0.5;
