@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upsweep/sort.h"
 
+#include <algorithm>
 #include <array>
 
 #include "exec/context_impl.h"
@@ -28,18 +29,17 @@ Result<const Plan*> find_plan(Context& context, const SortKey& key) {
   return cached_plan(context.impl(), hash, key, [&] { return plan_sort(shape, context.traits(), key.tuning); });
 }
 
-// Whether all pipelines of the plan exist. Those that nobody has asked for yet are begun.
-bool is_ready_or_begun(Context::Impl& impl, const Plan& plan) {
-  bool is_ready = true;
+bool is_ready(Context::Impl& impl, const Plan& plan) {
+  return std::ranges::all_of(plan.dispatches,
+                             [&](const Dispatch& dispatch) { return impl.pipelines.is_ready(*dispatch.kernel, 0); });
+}
+
+// Begins those pipelines of the plan that nobody has asked for yet. Where one cannot be made, small tiles serve on.
+void begin(Context::Impl& impl, const Plan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) {
-    const auto progress = impl.pipelines.progress_of(*dispatch.kernel);
-    is_ready = is_ready && progress == PipelineCache::Progress::ready;
-    // Where one cannot be made, small tiles serve on.
-    if (progress == PipelineCache::Progress::absent) {
-      impl.pipelines.get_async(impl, dispatch.kernel, [](const Status&) {});
-    }
+    if (impl.pipelines.progress_of(*dispatch.kernel) != PipelineCache::Progress::absent) continue;
+    impl.pipelines.get_async(impl, dispatch.kernel, [](const Status&) {});
   }
-  return is_ready;
 }
 
 // Kernels for large tiles take a second to compile on some devices: one for small tiles serves until then.
@@ -66,15 +66,6 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
   auto plan = find_plan(context, key);
   if (!plan) return std::unexpected(plan.error());
   Context::Impl& impl = context.impl();
-  const bool may_stand_in = !tuning && !impl.traits.is_cpu && impl.waiter.can_wait() &&
-                            key.tuning.items_per_thread > stand_in_items_per_thread;
-  if (may_stand_in && !is_ready_or_begun(impl, **plan)) {
-    key.tuning.items_per_thread = stand_in_items_per_thread;
-    key.tuning.stage_rounds = 1;
-    if (shape.segment_count) key.tuning.one_workgroup_items = stand_in_items_per_thread * key.tuning.workgroup_size;
-    plan = find_plan(context, key);
-    if (!plan) return std::unexpected(plan.error());
-  }
   const std::array arguments{Argument{"keys", buffers.keys},
                              Argument{"values", buffers.values},
                              Argument{"indices", buffers.indices},
@@ -84,7 +75,22 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
                              Argument{"segment_begins", buffers.segment_begins},
                              Argument{"segment_ends", buffers.segment_ends},
                              Argument{"segment_count", buffers.segment_count}};
-  return context.record(target, **plan, arguments);
+  const bool may_stand_in = !tuning && !impl.traits.is_cpu && impl.waiter.can_wait() &&
+                            key.tuning.items_per_thread > stand_in_items_per_thread;
+  if (!may_stand_in || is_ready(impl, **plan)) return context.record(target, **plan, arguments);
+  // Small tiles serve until the pipelines of large ones are ready.
+  const SortTuning large = key.tuning;
+  key.tuning.items_per_thread = stand_in_items_per_thread;
+  key.tuning.stage_rounds = 1;
+  if (shape.segment_count) key.tuning.one_workgroup_items = stand_in_items_per_thread * key.tuning.workgroup_size;
+  plan = find_plan(context, key);
+  if (!plan) return std::unexpected(plan.error());
+  const Status recorded = context.record(target, **plan, arguments);
+  // Begun after the small ones: compilers get into each other's way.
+  key.tuning = large;
+  plan = find_plan(context, key);
+  if (plan) begin(impl, **plan);
+  return recorded;
 }
 
 }  // namespace upsweep
