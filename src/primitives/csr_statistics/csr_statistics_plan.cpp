@@ -217,7 +217,7 @@ class StatisticsPlanner {
       add_row_starts(blocks);
       add_search(blocks);
       blocks.part("sparse_blocks.wgsl").part("csr_statistics_blocks.wgsl");
-      PlanBuilder::Step counting = step(block, div_ceil(entries, rounds * workgroup_size_), false);
+      PlanBuilder::Step counting = step(block, div_ceil(entries, std::uint64_t{rounds} * workgroup_size_), false);
       counting.bindings.push_back({"block_counters", counters_});
       counting.bindings.push_back(bind_items("columns", columns_, "columns_first"));
       counting.bindings.push_back(bind_items("row_offsets", row_offsets_, "offsets_first"));

@@ -214,7 +214,7 @@ TEST_P(SpmvGpu, RowsOfAnyLengthOnThePathThatDoesNotMind) {
 
 TEST_P(SpmvGpu, ManyRowsWithoutEntries) {
   for (const std::uint32_t at : {0u, 777u, 1999u}) {
-    EntryList list{.row_count = 2000, .column_count = 4, .entries = {{at, 3, 2.5f}, {at, 0, 1}}};
+    const EntryList list{.row_count = 2000, .column_count = 4, .entries = {{at, 3, 2.5f}, {at, 0, 1}}};
     check_csr(list);
     check(list, coo_of(list), std::nullopt);
   }
