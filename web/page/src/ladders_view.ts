@@ -256,7 +256,6 @@ export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLEle
     for (const row of rows) row.update("waiting");
     say(() => t().ladders.preparing);
     const stopped = () => say(() => t().stopped);
-    session.lost.addEventListener("abort", () => job.stop());
     try {
       const isDone = await job.run(async (signal) => {
         const opened = await open(session);

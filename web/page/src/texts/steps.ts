@@ -34,7 +34,7 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
     },
     "reduce.library": {
       title: "The library",
-      idea: "Each workgroup folds a long run of tiles with several loads on their way, and only then do its threads add up. The last workgroup to arrive folds what all have left, so one dispatch does it all.",
+      idea: "Each workgroup folds a long run of tiles with several loads on their way, and only then do its threads add up. On graphics processors the last workgroup to arrive folds what all have left, so one dispatch does it all.",
     },
     "scan.cpu": {
       title: "One thread of the CPU",
@@ -184,7 +184,7 @@ export const STEP_TEXTS: Readonly<Record<"en" | "zh", Readonly<Record<string, St
     },
     "reduce.library": {
       title: "本库",
-      idea: "每个工作组连续折叠许多块数据，同时有多次读取在途，最后各线程才相加。最后到达的工作组把大家留下的结果折叠起来，一次派发就能完成。",
+      idea: "每个工作组连续折叠许多块数据，同时有多次读取在途，最后各线程才相加。在图形处理器上，最后到达的工作组把大家留下的结果折叠起来，一次派发就能完成。",
     },
     "scan.cpu": {
       title: "CPU 单线程",
