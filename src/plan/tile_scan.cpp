@@ -22,7 +22,7 @@ constexpr std::uint64_t state_header_bytes = 32;
 constexpr std::uint64_t state_record_bytes = 32;
 
 enum class LanePath : std::uint8_t { workgroup, builtin, shuffle, emulated };
-enum class Role : std::uint8_t { totals, chunks, single_pass, empty, map };
+enum class Role : std::uint8_t { totals, chunks, single_pass, empty, map, values };
 enum class Initial : std::uint8_t { program, carry };
 enum class Total : std::uint8_t { program, carry };
 
@@ -229,6 +229,13 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
   return text;
 }
 
+std::string whole_tile_function(bool has_tail) {
+  return std::format(
+      "fn is_whole_tile(first: u32, range: Range) -> bool {{\n"
+      "  return first >= range.begin && first + TILE_ITEMS <= range.end{};\n}}\n",
+      has_tail ? " &&\n         last_place(first, range) < params.input_first + params.tail_items" : "");
+}
+
 // The functions that take a tile apart: text, because compilers do not keep arrays in registers across a loop.
 std::string tile_functions(const TileProgram& program, LanePath path, const ScanTuning& tuning,
                            const DeviceTraits& traits, Role role) {
@@ -254,10 +261,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
   }
   // The output's last block is bound item by item.
   const bool has_tail = role != Role::totals && program.vector_output;
-  text += std::format(
-      "fn is_whole_tile(first: u32, range: Range) -> bool {{\n"
-      "  return first >= range.begin && first + TILE_ITEMS <= range.end{};\n}}\n",
-      has_tail ? " &&\n         last_place(first, range) < params.input_first + params.tail_items" : "");
+  text += whole_tile_function(has_tail);
   if (role != Role::totals && !program.has_own_store_tile) {
     text +=
         "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
@@ -351,8 +355,16 @@ class TilePlanner {
       std::ranges::reverse(windows_);
       for (Window& window : windows_) std::swap(window.is_first, window.is_last);
     }
+    std::uint64_t tiles = 0;
+    for (const Window& window : windows_) tiles += tile_count(window, window_program(window));
+    for (const TileScratch& array : main_.tile_scratch) {
+      tile_scratch_.push_back(plan_.scratch(array.variable, tiles * array.bytes));
+    }
     for (const Window& window : windows_) {
       if (const Status ok = plan_window(window); !ok) return std::unexpected(ok.error());
+    }
+    if (tiles > 1 && main_.add_last) {
+      if (const Status ok = main_.add_last(plan_, tile_scratch_, tiles); !ok) return std::unexpected(ok.error());
     }
     return std::move(plan_).finish();
   }
@@ -441,7 +453,12 @@ class TilePlanner {
 
   // Does every kernel of the plan stay inside the device's storage buffers with vectors?
   bool vectors_fit() {
-    for (const Role role : {Role::totals, main_.is_map ? Role::map : single_pass_ ? Role::single_pass : Role::chunks}) {
+    for (const Role role : {Role::totals,
+                            main_.is_map   ? Role::map
+                            : single_pass_ ? Role::single_pass
+                                           : Role::chunks,
+                            Role::values}) {
+      if (role == Role::values && !main_.add_values) continue;
       const bool is_cut = windows_.size() > 1 && extent_.row_count == 1;
       const auto kernel = make_kernel(main_, {role, true, is_cut ? Initial::carry : Initial::program,
                                               is_cut && !main_.add_total ? Total::carry : Total::program});
@@ -464,7 +481,7 @@ class TilePlanner {
   }
 
   Result<std::shared_ptr<const Kernel>> assemble_kernel(const TileProgram& program, const Variant& variant) const {
-    constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty", "map"};
+    constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty", "map", "values"};
     KernelBuilder builder(std::format("{}_{}", program.name, names[static_cast<std::size_t>(variant.role)]));
     const TileAccumulator& accumulator = program.accumulator;
     const bool is_empty = variant.role == Role::empty;
@@ -492,6 +509,14 @@ class TilePlanner {
     builder.part(extent_.length_on_device ? "tile_extent.device_items.wgsl"
                  : extent_.rows_on_device ? "tile_extent.device_rows.wgsl"
                                           : "tile_extent.host.wgsl");
+    if (variant.role == Role::values) {
+      if (const Status ok = program.add_values(builder); !ok) return std::unexpected(ok.error());
+      builder.part("tile_prefix.wgsl");
+      builder.generated("whole tiles", whole_tile_function(false));
+      builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning_.workgroup_size));
+      builder.part("tile_threads.subgroup.wgsl").part("grid.wgsl");
+      return std::move(builder).build();
+    }
     if (!is_empty) {
       if (const Status ok = add_tile(builder, program, path, variant); !ok) return std::unexpected(ok.error());
     }
@@ -581,19 +606,39 @@ class TilePlanner {
     return tail - base;
   }
 
-  Status plan_window(const Window& window) {
+  [[nodiscard]] TileProgram window_program(const Window& window) const {
     const bool vectors = use_vectors_ && (!main_.vector_output || tail_offset(main_, window));
-    const TileProgram program = vectors ? main_ : make_(false, tuning_);
-    const std::uint64_t tile = tile_items(program);
+    return vectors ? main_ : make_(false, tuning_);
+  }
+  [[nodiscard]] std::uint64_t tile_count(const Window& window, const TileProgram& program) const {
     const std::uint64_t ends = program.reverse ? 2 : 1;  // of a row that may be cut
-    const std::uint64_t tiles = div_ceil(window.length + ends * (program.unit_items - 1), tile);
-    Variant variant;
-    if (!window.is_first && !program.is_map) variant.initial = Initial::carry;
-    const SlotId carry_in = carry_;
-    if (!window.is_last && !program.is_map) {
-      variant.total = Total::carry;
-      carry_ = plan_.scratch("carry", program.accumulator.size_bytes);
-    }
+    return div_ceil(window.length + ends * (program.unit_items - 1), tile_items(program));
+  }
+
+  Status plan_window(const Window& window) {
+    const TileProgram program = window_program(window);
+    if (const Status ok = plan_scan(window, program); !ok || !program.add_values) return ok;
+    const std::uint64_t tiles = tile_count(window, program);
+    PlanBuilder::Step step = window_step(window, program);
+    step.params.push_back({"chunk_tiles", 1});
+    step.params.push_back({"chunks_per_row", u32(tiles)});
+    step.params.push_back({"workgroup_count", u32(tiles)});
+    step.workgroup_count = tiles;
+    step.reason = std::format("{} items, {} tiles of {} items", window.length, tiles, tile_items(program));
+    step.bytes_read = window.length * program.values_bytes + left_bytes(program, tiles);
+    step.bytes_written = window.length * program.values_bytes + tiles * program.tile_scratch.back().bytes;
+    tile_base_ += tiles;
+    return dispatch(program, {.role = Role::values}, window, std::move(step), {}, {});
+  }
+
+  // What the scan leaves for X_values.
+  static std::uint64_t left_bytes(const TileProgram& program, std::uint64_t tiles) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i + 1 < program.tile_scratch.size(); ++i) bytes += program.tile_scratch[i].bytes;
+    return tiles * bytes;
+  }
+
+  [[nodiscard]] PlanBuilder::Step window_step(const Window& window, const TileProgram& program) const {
     PlanBuilder::Step step;
     step.params = {{"row_length", u32(window.length)},
                    {"row_count", u32(window.row_count)},
@@ -602,6 +647,21 @@ class TilePlanner {
                    {"is_first_window", window.is_first ? 1u : 0u},
                    {"rows", tuning_.rows},
                    {"halo", window.is_first ? 0 : program.halo}};
+    if (!program.tile_scratch.empty()) step.params.push_back({"tile_base", u32(tile_base_)});
+    return step;
+  }
+
+  Status plan_scan(const Window& window, const TileProgram& program) {
+    const std::uint64_t tile = tile_items(program);
+    const std::uint64_t tiles = tile_count(window, program);
+    Variant variant;
+    if (!window.is_first && !program.is_map) variant.initial = Initial::carry;
+    const SlotId carry_in = carry_;
+    if (!window.is_last && !program.is_map) {
+      variant.total = Total::carry;
+      carry_ = plan_.scratch("carry", program.accumulator.size_bytes);
+    }
+    PlanBuilder::Step step = window_step(window, program);
     const std::uint64_t items = window.row_count * window.length;
     const std::string what =
         std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
@@ -628,7 +688,7 @@ class TilePlanner {
       step.params.push_back({"chunks_per_row", u32(tiles)});
       step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
       step.bytes_read = items * program.item_bytes;
-      step.bytes_written = items * program.written_bytes;
+      step.bytes_written = items * program.written_bytes + left_bytes(program, tiles);
       const SlotId state = plan_.state("tiles", state_header_bytes + state_record_bytes * std::bit_ceil(tiles));
       return dispatch(program, variant, window, std::move(step), {{"state", state}}, carry_in);
     }
@@ -654,7 +714,7 @@ class TilePlanner {
     }
     step.reason = std::format("{}, {} chunks a row of {} tiles of {} items", what, chunks, chunk_tiles, tile);
     step.bytes_read = items * program.item_bytes;
-    step.bytes_written = items * program.written_bytes;
+    step.bytes_written = items * program.written_bytes + left_bytes(program, tiles);
     return dispatch(program, variant, window, std::move(step), partials, carry_in);
   }
 
@@ -693,12 +753,16 @@ class TilePlanner {
       // The units of input and output begin alike.
       if ((*kernel)->find_binding("input_units") != nullptr) step.alike_fields = {"input_first", "output_first"};
     }
-    if (program.unit_items > 1 && !program.alike_fields.first.empty()) {
+    // Where the kernel has both.
+    const bool has_alike = std::ranges::any_of(
+        step.bindings, [&](const Binding& b) { return b.first_item_field == program.alike_fields.second; });
+    if (program.unit_items > 1 && !program.alike_fields.first.empty() && has_alike) {
       step.alike_fields = {program.alike_fields.first, program.alike_fields.second};
     }
     if (variant.initial == Initial::carry) bind({"carry", carry_in});
     if (variant.total == Total::carry) bind({"carry_out", carry_});
     for (const Binding& binding : own) bind(binding);
+    for (std::size_t i = 0; i < tile_scratch_.size(); ++i) bind({program.tile_scratch[i].variable, tile_scratch_[i]});
     if (extent_.length_on_device || extent_.rows_on_device)
       bind({"item_count", extent_.item_count, 0, 4, "count_first"});
     fill_params(program, step);
@@ -747,6 +811,8 @@ class TilePlanner {
   std::vector<MadeKernel> kernels_;
   std::vector<Window> windows_;
   SlotId carry_;
+  std::vector<SlotId> tile_scratch_;
+  std::uint64_t tile_base_ = 0;  // of the window
 };
 
 }  // namespace

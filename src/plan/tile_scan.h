@@ -63,6 +63,13 @@ struct TileOutput {
   std::string first_field = "output_first";
 };
 
+// An array of scratch with so many bytes for each tile, bound as `variable` by the kernels that declare it. Tiles are
+// numbered through all windows; params.tile_base is that of a window's first.
+struct TileScratch {
+  std::string variable;
+  std::uint32_t bytes = 4;
+};
+
 struct TileProgram {
   std::string name;
   TileAccumulator accumulator;
@@ -94,11 +101,18 @@ struct TileProgram {
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
   // store_total(); nothing without. Where there are no items, the kernel has no sink.
   std::function<void(KernelBuilder&, bool has_items)> add_total = {};
-  bool late_publish = false;  // the rows are scanned before the total is known
+  bool late_publish = false;                   // the rows are scanned before the total is known
+  std::vector<TileScratch> tile_scratch = {};  // the last is written by X_values, the others before
+  // X_values: a pass after the others of each window, where lanes scan; a workgroup takes one tile. Gives Tile and what
+  // scans it, and run().
+  std::function<Status(KernelBuilder&)> add_values = {};
+  // Passes after all windows, where there is more than one tile; scratch as in tile_scratch.
+  std::function<Status(PlanBuilder&, const std::vector<SlotId>& scratch, std::uint64_t tile_count)> add_last = {};
   // Instead of the frame's scan_rows() where whole subgroups scan: with ballots.
   std::function<std::string(const ScanTuning& tuning, const DeviceTraits& traits)> lane_scan = {};
   // Instead of the frame's: Tile, load_tile(), Rows, tile_rows(), fold_rows(); where lanes scan, scan_rows(), too.
   std::function<std::string(bool lanes)> own_tile = {};
+  std::uint32_t values_bytes = 0;   // X_values: of each item
   std::uint32_t item_bytes = 4;     // read of each item
   std::uint32_t written_bytes = 4;  // of each item, at most
 };

@@ -73,18 +73,23 @@ std::string packed_head_scan(std::uint32_t rows, const DeviceTraits& traits) {
 
 }  // namespace
 
+std::string segment_scan_text(bool is_custom, const DeviceTraits& traits) {
+  return start_lane_function(traits) +
+         std::format(
+             "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> "
+             "InnerAccumulator {{\n"
+             "  var folded = value;\n"
+             "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u) {{\n"
+             "    let left = subgroupShuffleUp(folded, distance);\n{}  }}\n  return folded;\n}}\n",
+             is_custom
+                 ? "    if (thread.lane >= start + distance) { folded = combine_values(left, folded); }\n"
+                 : "    folded = select(folded, combine_values(left, folded), thread.lane >= start + distance);\n");
+}
+
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits) {
   const std::uint32_t rows = tuning.rows;
   // A caller's operator must not see what a shuffle from no lane gives, nor values of two segments.
-  std::string text = start_lane_function(traits);
-  text += std::format(
-      "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> InnerAccumulator "
-      "{{\n"
-      "  var folded = value;\n"
-      "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u) {{\n"
-      "    let left = subgroupShuffleUp(folded, distance);\n{}  }}\n  return folded;\n}}\n",
-      is_custom ? "    if (thread.lane >= start + distance) { folded = combine_values(left, folded); }\n"
-                : "    folded = select(folded, combine_values(left, folded), thread.lane >= start + distance);\n");
+  std::string text = segment_scan_text(is_custom, traits);
   text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";

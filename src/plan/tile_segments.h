@@ -17,6 +17,10 @@ constexpr OperatorNames segment_operator_names{"InnerAccumulator", "combine_valu
 TileAccumulator segmented_accumulator(const LoweredOperator& op, bool is_custom);
 std::string segmented_operator(const LoweredOperator& op, bool is_custom);
 
+// start_lane(lanes, lane): the last of `lanes` up to `lane`, or 0; scan_segments(value, start, thread, workgroup):
+// inclusive, each lane from its start on; by shuffles.
+std::string segment_scan_text(bool is_custom, const DeviceTraits& traits);
+
 // scan_rows() of such pairs: ballots find where each lane's segment begins, so that only values are shuffled; counts of
 // up to 4 a lane are scanned several rows at once.
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits);

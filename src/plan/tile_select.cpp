@@ -93,8 +93,8 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
     text +=
         "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
         "Thread,\n"
-        "              workgroup: Workgroup) {\n"
-        "  let step = unit_step(workgroup);\n  let first = prefix.tile + prefix.subgroup;\n";
+        "              workgroup: Workgroup) {\n" +
+        sink.at_start + "  let step = unit_step(workgroup);\n  let first = prefix.tile + prefix.subgroup;\n";
     for (std::uint32_t k = 0; k < tuning.rows; ++k) {
       text += std::format("  store_marked(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), range);\n",
                           k, mask_of(k));
@@ -123,7 +123,8 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
   text +=
       "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
       "Thread,\n"
-      "              workgroup: Workgroup) {\n"
+      "              workgroup: Workgroup) {\n" +
+      sink.at_start +
       "  let step = unit_step(workgroup);\n"
       "  if (thread.index == 0u) { shared_count = prefix.total; }\n"
       "  let count = workgroupUniformLoad(&shared_count);\n"

@@ -31,6 +31,7 @@ struct SelectSink {
   bool write_indices = false;
   // Items of workgroup memory a thread; 0: one by one.
   std::uint32_t stage_per_thread = 0;
+  std::string at_start = {};  // statements with which store_tile() begins
 };
 SelectSink choose_select_sink(const TileItems& items, bool write_items, bool write_indices, const ScanTuning& tuning,
                               const DeviceTraits& traits, std::uint32_t other_workgroup_bytes);

@@ -99,6 +99,19 @@ void add_reduce_by_key_kernels(KernelSink& sink) {
                                    sink.add("reduce_by_key of nothing: " + name,
                                             plan_reduce_by_key(shape, c.device(), c.tuning));
                                  });
+  // Of many tiles keys and values are taken apart.
+  for (const NamedTraits& device : all_traits()) {
+    for (const ElementType& value : {ElementType::f32(), ElementType::u32()}) {
+      for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin(), BinaryOperator::product(),
+                                       custom_operator({value, value.wgsl_type}, false)}) {
+        for (const bool on_device : {false, true}) {
+          ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .input = value, .combine = op};
+          sink.add(std::format("reduce_by_key: {} of many tiles of {} on {}", to_string(op), value.name, device.name),
+                   plan_reduce_by_key(shape, device.traits, ScanTuning{.workgroup_size = 64, .rows = 8}));
+        }
+      }
+    }
+  }
   // Sums that wrap have kernels of their own where whole subgroups scan.
   for (const NamedTraits& device : all_traits()) {
     for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {

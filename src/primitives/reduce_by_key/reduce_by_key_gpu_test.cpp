@@ -305,6 +305,65 @@ TEST_P(ReduceByKeyThoroughGpu, OperatorsThatDoNotCommuteSeeEachRunInOrder) {
                   fold);
 }
 
+// Of many tiles keys come first, then values, then the runs that cross tiles.
+TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  using Words = std::vector<std::uint32_t>;
+  ScanTuning tuning{.workgroup_size = 32, .rows = 8};
+  const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
+  const std::uint32_t count = 600 * tile + 77;
+  const auto words = random_items<std::uint32_t>(count, test_seed());
+  Words by_tile(count);
+  Words all_differ(count);
+  for (std::uint32_t i = 0; i < count; ++i) by_tile[i] = (i + 1) / tile;
+  std::iota(all_differ.begin(), all_differ.end(), 0u);
+  // Sums of u32 have a way of their own up to more tiles.
+  const auto product = BinaryOperator::product();
+  const DeviceTraits& traits = context().traits();
+  for (const ScanPath path : some_scan_paths()) {
+    tuning.path = path;
+    const auto plan = plan_reduce_by_key(
+        {.item_count = Count::on_host(count), .input = ElementType::u32(), .combine = product}, traits, tuning);
+    ASSERT_TRUE(plan.has_value());
+    if (traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 8 &&
+        traits.subgroup_min_size == traits.subgroup_max_size) {
+      EXPECT_EQ(plan->dispatches.back().kernel->name, "reduce_by_key_carries");
+    }
+    for (const std::uint32_t longest : {3u, 2 * tile, 9 * tile}) {
+      const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
+      check_default(keys, words, product, {.tuning = tuning, .key_item = 1, .input_item = 5, .output_item = 2});
+    }
+    check_default(Words(count, 7), words, product, {.tuning = tuning});
+    check_default(by_tile, words, product, {.tuning = tuning, .key_item = 3, .input_item = 3});
+    check_default(all_differ, words, product, {.tuning = tuning});
+    for (const std::uint32_t used : {0u, 1u, tile, 300 * tile, count - 1}) {
+      check_default(by_tile, words, product, {.tuning = tuning, .count = used});
+    }
+    const auto floats = random_items<float>(count, 3);
+    check_default(reference::random_runs<float>({nan, -nan, 0.0f, -0.0f, 1}, count, 40, random), floats,
+                  BinaryOperator::min(), {.tuning = tuning});
+    // Maps x -> scale x + shift modulo 2^16, which do not commute.
+    const auto then = BinaryOperator::custom("then",
+                                             "fn then(a: u32, b: u32) -> u32 {\n"
+                                             "  let scale = (b & 0xffffu) * (a & 0xffffu);\n"
+                                             "  let shift = (b & 0xffffu) * (a >> 16u) + (b >> 16u);\n"
+                                             "  return (scale & 0xffffu) | (shift << 16u);\n}",
+                                             "1u");
+    const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5 * tile, random);
+    check<std::uint32_t>(keys, words, {.input = ElementType::u32(), .combine = then}, {.tuning = tuning},
+                         std::equal_to<>(), [](std::span<const std::uint32_t> items) {
+                           std::uint32_t total = 1;
+                           for (const std::uint32_t item : items) {
+                             const std::uint32_t scale = (item & 0xffff) * (total & 0xffff);
+                             total = (scale & 0xffff) | (((item & 0xffff) * (total >> 16) + (item >> 16)) << 16);
+                           }
+                           return total;
+                         });
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(ReduceByKeyThoroughGpu, FloatSumsRepeatWhereAskedFor) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));

@@ -5,6 +5,7 @@
 
 #include "plan/lowering.h"
 #include "plan/plan_builder.h"
+#include "plan/subgroup_plan.h"
 #include "plan/tile_runs.h"
 #include "plan/tile_segments.h"
 #include "plan/tile_select.h"
@@ -40,6 +41,32 @@ struct ValueText {
   std::string by_item;  // loads, one an item, separated by commas
   std::string before;   // the key in front of the unit's first
 };
+
+// More tiles than these, and keys and values are taken one after the other. H200, 2026-12-01, runs of 4, u32: sums that
+// wrap, which have a faster single pass, 93 us instead of 90 at 2^24 (2048 tiles), 316 instead of 328 at 2^26; others
+// took about 470 there in a single pass.
+constexpr std::uint64_t least_split_tiles = 256;
+constexpr std::uint64_t least_split_tiles_of_differences = 4096;
+
+// Values that a thread of the pass over values has, and those that it stages: of runs of 4 one round.
+constexpr std::uint32_t thread_values = 32;
+constexpr std::uint32_t staged_values = 10;
+
+// Of what a tile leaves for the last pass.
+std::uint32_t record_bytes_of(const LoweredOperator& op) {
+  return 2 * op.accumulator_bytes + std::clamp(op.accumulator_bytes, 4u, 16u);
+}
+
+std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning& tuning) {
+  return 12 + op.accumulator_bytes * (staged_values + 1) * tuning.workgroup_size +
+         (4 + op.accumulator_bytes) * subgroup_slots(tuning.workgroup_size);
+}
+
+// Keys and values that may be taken one after the other.
+bool has_split_types(const ReduceByKeyShape& shape) {
+  return shape.key.stride_bytes == 4 && unit_items_of(shape.key) == 4 && shape.input.stride_bytes == 4 &&
+         unit_items_of(shape.input) == 4;
+}
 
 // Keys with their equality, values with their types.
 Result<ValueText> add_keys_and_values(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
@@ -117,16 +144,16 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
 void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage, const ScanTuning& tuning) {
   const std::uint32_t count = keys.unit_items;
   std::string text =
-      "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
-      "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
+      "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n"
+      "@group(0) @binding(4) var<storage, read_write> results: array<RawResult>;\n"
       "fn end_run(runs: Accumulator) {\n"
-      "  if (runs.heads != 0u) { output[params.output_first + runs.heads - 1u] = result_value(runs.value); }\n}\n";
+      "  if (runs.heads != 0u) { results[params.results_first + runs.heads - 1u] = result_value(runs.value); }\n}\n";
   if (stage == 0) {
     text +=
         "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
     for (std::uint32_t k = 0; k < count; ++k) {
       text += std::format(
-          "  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs);\n    unique_keys[params.keys_first + runs.heads] = "
+          "  if ((u.mask & {0}u) != 0u) {{\n    end_run(runs);\n    output[params.output_first + runs.heads] = "
           "{1};\n  }}\n",
           1u << k, keys.item("u.items", k));
       if (k + 1 < count) text += std::format("  runs = combine(runs, item_sum{}(u, unit, range));\n", k);
@@ -168,7 +195,7 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
       "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n"
-      "      unique_keys[params.keys_first + first + i] = staged_keys[i];\n"
+      "      output[params.output_first + first + i] = staged_keys[i];\n"
       "      end_run(Accumulator(staged_values[i], first + i));\n    }\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
@@ -250,13 +277,13 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
   const std::uint32_t count = keys.unit_items;
   builder.constant("STAGE", stage * tuning.workgroup_size);
   std::string text =
-      "@group(0) @binding(3) var<storage, read_write> unique_keys: array<RawItem>;\n"
-      "@group(0) @binding(4) var<storage, read_write> output: array<RawResult>;\n"
+      "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n"
+      "@group(0) @binding(4) var<storage, read_write> results: array<RawResult>;\n"
       "var<workgroup> shared_runs: u32;\n"
       "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
       "var<workgroup> staged: array<vec2u, STAGE + WORKGROUP_SIZE>;\n"
       "fn end_run(ended: u32, value: InnerAccumulator) {\n"
-      "  if (ended != 0u) { output[params.output_first + ended - 1u] = result_value(value); }\n}\n"
+      "  if (ended != 0u) { results[params.results_first + ended - 1u] = result_value(value); }\n}\n"
       "fn stage_runs(items: RawUnit, ";
   for (std::uint32_t j = 0; j < count; ++j) text += std::format("x{}: InnerAccumulator, ", j);
   text += "mask: u32, before: InnerAccumulator, first: u32, spare: u32) {\n  var sum = before;\n  var slot = first;\n";
@@ -290,12 +317,202 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
       "    let staged_count = min(STAGE, count - done);\n"
       "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
       "      let run_number = prefix.tile.heads + done + i;\n"
-      "      unique_keys[params.keys_first + run_number] = bitcast<RawItem>(staged[i].x);\n"
+      "      output[params.output_first + run_number] = bitcast<RawItem>(staged[i].x);\n"
       "      end_run(run_number, staged_sum(i) - select(staged_sum(max(i, 1u) - 1u), previous, i == 0u));\n    }\n"
       "    previous = staged_sum(staged_count - 1u);\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
   builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
+}
+
+// What a tile leaves for reduce_by_key_carries.
+constexpr std::string_view tile_run_text =
+    "const NO_HEADS = 0xffffffffu;\n"
+    "// lead: of the items before the first head; tail: from the last head on, or of all items.\n"
+    "struct TileRun {\n  lead: InnerAccumulator,\n  tail: InnerAccumulator,\n  heads_before: u32,  // or NO_HEADS\n}\n";
+
+// The pass over the keys also leaves its masks of heads, a word a thread, and each tile's place.
+constexpr std::string_view leave_heads_text =
+    "  let tile_number = params.tile_base + ((unit - first_unit(thread, workgroup)) * UNIT_ITEMS - range.origin) / "
+    "TILE_ITEMS;\n"
+    "  if (thread.index == 0u) { tile_starts[tile_number] = prefix.tile; }\n"
+    "  head_masks[tile_number * WORKGROUP_SIZE + thread_rank(thread, workgroup)] = tile.masks0;\n";
+
+constexpr std::string_view heads_text_bindings =
+    "@group(0) @binding(4) var<storage, read_write> head_masks: array<u32>;\n"
+    "@group(0) @binding(5) var<storage, read_write> tile_starts: array<u32>;\n";
+
+// Tile with its values, and fold_tile(): the runs of a tile are scanned, staged and written.
+void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanTuning& tuning,
+                     const DeviceTraits& traits) {
+  constexpr std::uint32_t count = 4;  // of a unit
+  const bool custom = problem.is_custom();
+  const StoredType value = stored_type(problem.shape.input);
+  const TileItems values{.type = problem.shape.input, .unit_items = count};
+  builder.alias("RawValue", value.raw).alias("ValueUnit", unit_type(problem.shape.input, count));
+  builder.constant("STAGE", staged_values * tuning.workgroup_size);
+  const auto list = [](std::string_view separator, const auto& item) {
+    std::string text;
+    for (std::uint32_t k = 0; k < count; ++k) text += (k == 0 ? "" : std::string(separator)) + item(k);
+    return text;
+  };
+  std::string text = std::format(
+      "// Not read: where it begins says where tiles do.\n"
+      "@group(0) @binding(1) var<storage, read> input: array<u32>;\n"
+      "@group(0) @binding(2) var<storage, read_write> records: array<TileRun>;\n"
+      "@group(0) @binding(3) var<storage, read_write> results: array<RawResult>;\n"
+      "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n"
+      "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n{}{}"
+      "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
+      "fn load_value_at(position: u32, range: Range) -> RawValue {{\n"
+      "  return values[clamp(position, range.begin, range.end - 1u) - params.input_first + params.values_first];\n}}\n"
+      "fn inside_mask(unit: u32, range: Range) -> u32 {{\n  let first = unit * UNIT_ITEMS;\n  return {};\n}}\n"
+      "// Both begin alike: what they differ by is whole units.\n"
+      "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n"
+      "  return value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS];\n}}\n"
+      "fn load_edge_values(unit: u32, range: Range) -> ValueUnit {{\n  return ValueUnit({});\n}}\n",
+      heads_text_bindings, tile_run_text, value.load,
+      list(" | ",
+           [](std::uint32_t k) {
+             return std::format("select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", 1u << k, k,
+                                k);
+           }),
+      list(", ", [](std::uint32_t k) { return std::format("load_value_at(unit * UNIT_ITEMS + {}u, range)", k); }));
+  for (std::uint32_t j = 0; j < count; ++j) {
+    text += std::format(
+        "fn value_item{0}(unit_values: ValueUnit, unit: u32, range: Range) -> InnerAccumulator {{\n"
+        "  return import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n}}\n",
+        j, values.item("unit_values", j));
+  }
+  // A thread has two blocks of 16 neighbouring values: few scans, and sectors are still read as a whole.
+  const auto unit_of = [](std::uint32_t k) { return std::format("unit + {}u * step + {}u", k / 4, k % 4); };
+  text += "struct Tile {\n";
+  for (std::uint32_t k = 0; k < thread_values; ++k) text += std::format("  x{}: InnerAccumulator,\n", k);
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  var tile: Tile;\n";
+  for (const bool full : {true, false}) {
+    text += full ? "  if (is_full) {\n" : "  } else {\n";
+    for (std::uint32_t k = 0; k < 8; ++k)
+      text += std::format("    let v{0} = load_{1}values({2}, range);\n", k, full ? "" : "edge_", unit_of(k));
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      if (!full) text += std::format("    let i{} = inside_mask({}, range);\n", k, unit_of(k));
+      for (std::uint32_t j = 0; j < 4; ++j) {
+        const std::string item = std::format("value_item{}(v{}, {}, range)", j, k, unit_of(k));
+        text += full ? std::format("    tile.x{} = {};\n", 4 * k + j, item)
+                     : std::format("    tile.x{} = select(no_value(), {}, (i{} & {}u) != 0u);\n", 4 * k + j, item, k,
+                                   1u << j);
+      }
+    }
+  }
+  text += "  }\n  return tile;\n}\n" + segment_scan_text(custom, traits);
+  const auto go_on = [&](std::uint32_t b, std::uint32_t i) {
+    return custom ? std::format(
+                        "    if ((mask{0} & {1}u) != 0u) {{\n      value = tile.x{2};\n    }} else {{\n      value = "
+                        "combine_values(value, tile.x{2});\n    }}\n",
+                        b, 1u << i, 16 * b + i)
+                  : std::format(
+                        "    value = select(combine_values(value, tile.x{2}), tile.x{2}, (mask{0} & {1}u) != 0u);\n", b,
+                        1u << i, 16 * b + i);
+  };
+  const auto combine_unless = [&](std::string name, std::string left, std::string right, std::string heads) {
+    return custom ? std::format("  var {0} = {2};\n  if ({3} == 0u) {{ {0} = combine_values({1}, {2}); }}\n", name,
+                                left, right, heads)
+                  : std::format("  let {0} = select({2}, combine_values({1}, {2}), {3} == 0u);\n", name, left, right,
+                                heads);
+  };
+  text +=
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged: array<InnerAccumulator, STAGE + WORKGROUP_SIZE>;\n"
+      "// Of each subgroup: what its last run comes to, and the runs that begin in it.\n"
+      "var<workgroup> subgroup_tails: array<InnerAccumulator, SUBGROUP_SLOTS>;\n"
+      "var<workgroup> subgroup_heads: array<u32, SUBGROUP_SLOTS>;\n"
+      "var<workgroup> shared_runs: u32;\n"
+      "fn put_value(run: u32, runs: u32, heads_before: u32, tile_number: u32, value: InnerAccumulator) {\n"
+      "  if (run == 0u) {\n    records[tile_number].lead = value;\n"
+      "    records[tile_number].heads_before = select(heads_before, NO_HEADS, runs == 0u);\n  } else {\n"
+      "    results[params.results_first + heads_before + run - 1u] = result_value(value);\n  }\n"
+      "  if (run == runs) { records[tile_number].tail = value; }\n}\n"
+      "fn fold_tile(tile: Tile, mask0: u32, mask1: u32, tile_number: u32, heads_before: u32, thread: Thread,\n"
+      "             workgroup: Workgroup) {\n"
+      "  let last = workgroup.subgroup_size - 1u;\n"
+      "  let heads = countOneBits(mask0) | (countOneBits(mask1) << 16u);\n"
+      "  let before = subgroupExclusiveAdd(heads);\n"
+      "  let all = subgroupShuffle(before + heads, last);\n"
+      "  let own_heads = (all & 0xffffu) + (all >> 16u);\n"
+      "  let count0 = before & 0xffffu;\n  let count1 = (all & 0xffffu) + (before >> 16u);\n";
+  for (std::uint32_t b = 0; b < 2; ++b) {
+    text += std::format("  var tail{0}: InnerAccumulator;\n  {{\n    var value = tile.x{1};\n", b, 16 * b);
+    for (std::uint32_t i = 1; i < 16; ++i) text += go_on(b, i);
+    text += std::format(
+        "    tail{0} = value;\n  }}\n"
+        "  let lanes{0} = subgroupBallot(mask{0} != 0u);\n"
+        "  let s{0} = scan_segments(tail{0}, start_lane(lanes{0}, thread.lane), thread, workgroup);\n"
+        "  let e{0} = select(no_value(), subgroupShuffleUp(s{0}, 1u), thread.lane > 0u);\n"
+        "  let w{0} = subgroupShuffle(s{0}, last);\n",
+        b);
+  }
+  text += combine_unless("p1", "w0", "e1", "(before >> 16u)");
+  text += combine_unless("t1", "w0", "w1", "(all >> 16u)");
+  text +=
+      "  if (thread.lane == 0u) {\n    subgroup_tails[thread.subgroup] = t1;\n"
+      "    subgroup_heads[thread.subgroup] = own_heads;\n  }\n"
+      "  let shared_heads = share_total(own_heads, thread, workgroup);\n"
+      "  if (thread.index == 0u) { shared_runs = shared_heads.total; }\n"
+      "  let runs = workgroupUniformLoad(&shared_runs);\n"
+      "  var open = no_value();\n"
+      "  for (var other = thread.subgroup; other > 0u; other--) {\n"
+      "    open = combine_values(subgroup_tails[other - 1u], open);\n"
+      "    if (subgroup_heads[other - 1u] != 0u) { break; }\n  }\n";
+  text += combine_unless("tail", "open", "t1", "own_heads");
+  text += combine_unless("b0", "open", "e0", "count0");
+  text += combine_unless("b1", "open", "p1", "count1");
+  text +=
+      "  let spare = STAGE + thread.index;\n"
+      "  for (var done = 0u; done <= runs; done += STAGE) {\n";
+  for (std::uint32_t b = 0; b < 2; ++b) {
+    text += std::format("    {{\n    var value = b{0};\n    var slot = shared_heads.before + count{0} - done;\n", b);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      text += std::format("    staged[select(spare, slot, ((mask{0} & {1}u) != 0u) & (slot < STAGE))] = value;\n", b,
+                          1u << i);
+      if (i < 15) text += std::format("    slot += (mask{} >> {}u) & 1u;\n", b, i) + go_on(b, i);
+    }
+    text += "    }\n";
+  }
+  text +=
+      "    if (thread.lane == 0u && thread.subgroup == workgroup.subgroup_count - 1u && runs - done < STAGE) {\n"
+      "      staged[runs - done] = tail;\n    }\n"
+      "    workgroupBarrier();  // the stage is filled\n"
+      "    for (var i = thread.index; i < min(STAGE, runs + 1u - done); i += WORKGROUP_SIZE) {\n"
+      "      put_value(done + i, runs, heads_before, tile_number, staged[i]);\n    }\n"
+      "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  builder.generated("values", text);
+  builder.part("reduce_by_key_values.wgsl");
+  builder.more_workgroup_bytes(values_workgroup_bytes(problem.op, tuning));
+}
+
+// Adds up runs that cross tiles.
+Status add_carries(PlanBuilder& plan, const Problem& problem, const Slots& slots, std::uint32_t workgroup_size,
+                   SlotId records, std::uint64_t record_count) {
+  KernelBuilder builder("reduce_by_key_carries");
+  const LoweredOperator& op = problem.op;
+  builder.workgroup(workgroup_size,
+                    workgroup_size * 2 * (op.accumulator_bytes + std::clamp(op.accumulator_bytes, 4u, 16u)) + 4);
+  add_operator(builder, problem.shape.combine, problem.shape.input, op, segment_operator_names);
+  add_entry(builder, Entry::plain, {});
+  builder.generated("records", tile_run_text);
+  builder.part("grid.wgsl").part("reduce_by_key_carries.wgsl");
+  auto kernel = std::move(builder).build();
+  if (!kernel) return std::unexpected(kernel.error());
+  PlanBuilder::Step step;
+  step.kernel = *kernel;
+  step.workgroup_count = (record_count + workgroup_size - 1) / workgroup_size;
+  step.params = {{"record_count", static_cast<std::uint32_t>(record_count)}};
+  step.bindings = {{"results", slots.output, 0, 0, "results_first"},
+                   {"records", records},
+                   {"count", slots.count, 0, 0, "count_out_first"}};
+  step.reason = std::format("runs that go on past one of {} tiles", record_count);
+  step.bytes_read = record_count * record_bytes_of(op);
+  plan.dispatch(std::move(step));
+  return {};
 }
 
 // store_total() that writes the number of runs; `end_run` stores what the last of them came to.
@@ -304,6 +521,64 @@ void add_count_of_runs(KernelBuilder& builder, std::string_view end_run) {
                                          "fn store_total(row: u32, sum: Accumulator, range: Range) {{\n"
                                          "  count[params.count_out_first] = sum.heads;\n{}}}\n",
                                          end_run));
+}
+
+// Heads first, then values: for many tiles, whose look-back is short if it carries counts only. Masks of heads go from
+// one kernel to the other, so subgroups must have one size.
+bool splits(const Problem& problem, const DeviceTraits& traits, const ScanTuning& tuning, std::uint32_t unit_items) {
+  const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * unit_items;
+  const std::uint64_t least = sums_wrap(problem.shape) ? least_split_tiles_of_differences : least_split_tiles;
+  // With what windows bind, vectors must be sure to fit.
+  const std::uint32_t buffers = problem.shape.item_count.read_on_device ? 9 : 8;
+  const bool has_one_size = traits.subgroup_min_size >= 8 && traits.subgroup_min_size == traits.subgroup_max_size;
+  const std::uint32_t bytes =
+      scan_workgroup_bytes(count_accumulator(), tuning, traits) + values_workgroup_bytes(problem.op, tuning);
+  return has_one_size && traits.max_storage_buffers >= buffers && scans_by_lanes(count_accumulator(), tuning, traits) &&
+         has_split_types(problem.shape) && tuning.rows * unit_items == thread_values && unit_items == 4 &&
+         words_of_type(problem.op.accumulator) != 0 && bytes <= traits.max_workgroup_bytes &&
+         problem.shape.item_count.max > least * tile;
+}
+
+TileProgram make_split_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
+                               const ScanTuning& tuning, TileProgram program) {
+  const ReduceByKeyShape& shape = problem.shape;
+  const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
+  program.accumulator = count_accumulator();
+  program.late_publish = true;
+  program.params.push_back("tile_base");
+  program.item_bytes = shape.key.stride_bytes;
+  program.written_bytes = shape.key.stride_bytes;
+  program.values_bytes = shape.input.stride_bytes;
+  program.tile_scratch = {
+      {"head_masks", 4 * tuning.workgroup_size}, {"tile_starts", 4}, {"records", record_bytes_of(problem.op)}};
+  program.add_types = [&problem](KernelBuilder& builder) {
+    add_count_types(builder);
+    add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
+  };
+  program.add_units = [&problem, keys](KernelBuilder& builder, bool) -> Status {
+    if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+    add_marked_units(builder, keys, head_mask_text(keys), true, true);
+    return {};
+  };
+  program.own_tile = [tuning, &traits](bool lanes) { return marked_tile(tuning.rows, lanes, traits); };
+  SelectSink sink =
+      choose_select_sink(keys, true, false, tuning, traits, scan_workgroup_bytes(program.accumulator, tuning, traits));
+  sink.at_start = leave_heads_text;
+  program.has_own_store_tile = true;
+  program.add_sink = [keys, sink, tuning](KernelBuilder& builder) {
+    builder.generated("heads", heads_text_bindings);
+    add_select_sink(builder, keys, sink, tuning);
+  };
+  program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
+  program.add_values = [&problem, &traits, tuning](KernelBuilder& builder) -> Status {
+    add_values_text(builder, problem, tuning, traits);
+    return {};
+  };
+  program.add_last = [&problem, &slots, tuning](PlanBuilder& plan, const std::vector<SlotId>& scratch,
+                                                std::uint64_t tile_count) {
+    return add_carries(plan, problem, slots, tuning.workgroup_size, scratch.back(), tile_count);
+  };
+  return program;
 }
 
 TileProgram make_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
@@ -317,7 +592,7 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
     if (type->scalar == Scalar::f16) program.needs_f16 = true;
   }
   program.halo = 1;
-  program.params = {"values_first", "keys_first", "output_first", "count_out_first"};
+  program.params = {"values_first", "output_first", "results_first", "indices_first", "count_out_first"};
   const std::uint32_t key_stride = shape.key.stride_bytes;
   const std::uint32_t stride = shape.input.stride_bytes;
   const std::uint32_t result_stride = problem.op.result.stride_bytes;
@@ -335,13 +610,15 @@ TileProgram make_program(const Problem& problem, const Slots& slots, const Devic
        .stride_bytes = stride,
        .first_field = "values_first",
        .per_item = true},
-      {.variable = "unique_keys", .slot = slots.unique_keys, .stride_bytes = key_stride, .first_field = "keys_first"},
-      {.variable = "output", .slot = slots.output, .stride_bytes = result_stride, .first_field = "output_first"},
+      {.variable = "output", .slot = slots.unique_keys, .stride_bytes = key_stride, .first_field = "output_first"},
+      {.variable = "results", .slot = slots.output, .stride_bytes = result_stride, .first_field = "results_first"},
       {.variable = "count", .slot = slots.count, .first_field = "count_out_first"}});
   program.alike_fields = {"input_first", "values_first"};
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
   const TileAccumulator pairs = difference_accumulator(problem.op);
   std::uint32_t stage = 0;
+  if (splits(problem, traits, tuning, program.unit_items))
+    return make_split_program(problem, slots, traits, tuning, std::move(program));
   if (sums_wrap(shape) && tuning.rows <= 8) {
     // A round for runs of 4 where there is memory (H200, 2026-11-30, 8 vectors, a variant: 355 us instead of 367).
     stage = choose_pair_stage(keys, pairs, tuning, traits, std::max(5u, keys.unit_items * tuning.rows * 5 / 16));
@@ -392,8 +669,10 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
   ScanTuning tuning =
       select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
   // H200, 2026-11-30, runs of 4 at 2^26: sums that wrap 332 us with 8 vectors, about 450 with 4 (variants of this
-  // text); others 476 with 6, 529 with 4, 647 with 8, which spill.
-  tuning.rows = std::min(tuning.rows, sums_wrap(shape) ? 8u : 6u);
+  // text); others 476 with 6, 529 with 4, 647 with 8, which spill, unless keys and values are taken apart.
+  const bool may_split = has_split_types(shape) && traits.subgroup_min_size >= 8 &&
+                         traits.subgroup_min_size == traits.subgroup_max_size && traits.emulated_subgroup_size == 0;
+  tuning.rows = std::min(tuning.rows, sums_wrap(shape) || may_split ? 8u : 6u);
   return tuning;
 }
 

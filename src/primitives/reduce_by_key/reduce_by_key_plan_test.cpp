@@ -147,9 +147,59 @@ TEST(ReduceByKeyPlan, OnlySumsThatWrapAreDifferences) {
   EXPECT_FALSE(differences(by_key(100'000, ElementType::u64(), ElementType::u32()))) << "keys that are not staged";
 }
 
+TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
+  const DeviceTraits traits = gpu_traits();
+  ReduceByKeyShape shape = by_key(1 << 23);
+  EXPECT_EQ(roles_of(planned(shape, traits)), "single_pass values carries");
+  EXPECT_EQ(roles_of(planned(shape, traits, std::nullopt, {.input_bytes = 4})), "single_pass") << "no vectors";
+  shape.determinism = Determinism::run_to_run;
+  EXPECT_EQ(roles_of(planned(shape, traits)), "totals chunks values carries");
+  EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass") << "few tiles";
+  const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
+  EXPECT_EQ(roles_of(planned(sums(1 << 23), traits)), "single_pass") << "differences";
+  EXPECT_EQ(roles_of(planned(sums(1 << 26), traits)), "single_pass values carries");
+  for (const ElementType& value : {ElementType::f32(), ElementType::i32(), ElementType::u32()}) {
+    for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin()}) {
+      const Plan plan = planned(by_key(1 << 23, ElementType::f32(), value, op), traits);
+      EXPECT_EQ(roles_of(plan), "single_pass values carries");
+      expect_limits(plan, traits);
+    }
+  }
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23, ElementType::f16()), traits)), "single_pass");
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23, ElementType::u64(), ElementType::u64()), traits)), "single_pass");
+  DeviceTraits varying = traits;
+  varying.subgroup_min_size = 16;
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23), varying)), "single_pass") << "masks of heads are laid out by lanes";
+  DeviceTraits narrow = traits;
+  narrow.subgroup_min_size = narrow.subgroup_max_size = 4;
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23), narrow)), "single_pass");
+}
+
+TEST(ReduceByKeyPlan, TilesAreNumberedThroughAllWindows) {
+  constexpr std::uint32_t count = 70'000;
+  DeviceTraits traits = gpu_traits();
+  traits.max_binding_bytes = 4 * count;
+  traits.subgroup_min_size = traits.subgroup_max_size = 8;
+  const ScanTuning tuning{.path = ScanPath::single_pass, .workgroup_size = 8, .rows = 8};
+  const Plan windows = planned(by_key(count), traits, tuning, {.input_bytes = 4, .output_bytes = 4});
+  ASSERT_EQ(roles_of(windows), "single_pass values single_pass values carries");
+  const std::uint64_t first = param_of(windows.dispatches[0], "chunks_per_row");
+  EXPECT_EQ(param_of(windows.dispatches[1], "chunks_per_row"), first);
+  EXPECT_EQ(param_of(windows.dispatches[0], "tile_base"), 0u);
+  EXPECT_EQ(param_of(windows.dispatches[2], "tile_base"), first);
+  EXPECT_EQ(param_of(windows.dispatches[3], "tile_base"), first);
+  EXPECT_EQ(param_of(windows.dispatches[4], "record_count"), first + param_of(windows.dispatches[2], "chunks_per_row"));
+  expect_limits(windows, traits);
+}
+
 TEST(ReduceByKeyPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
-  EXPECT_EQ(planned(by_key(count), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 16 * count);
+  const ReduceByKeyShape differences = by_key(count, ElementType::u32(), ElementType::u32());
+  EXPECT_EQ(planned(differences, gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 16 * count);
+  // Each tile has a mask of heads, its place and a record, each written and read.
+  constexpr std::uint64_t tiles = count / 8192 + 1;
+  EXPECT_EQ(planned(by_key(count), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(),
+            16 * count + 2 * tiles * (1024 + 4 + 12));
   EXPECT_EQ(planned(by_key(count)).least_bytes, 8 * count);
 }
 
@@ -187,6 +237,8 @@ std::string golden_text() {
   add("maxima of 1001000 u32 by f32, single pass, GPU",
       planned(by_key(1'001'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits(),
               fixed_tuning(ScanPath::single_pass)));
+  add("maxima of 8000000 u32 by f32, GPU",
+      planned(by_key(8'000'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits()));
   return text;
 }
 
