@@ -595,7 +595,10 @@ class HistogramPlanner {
     const std::uint64_t tile = problem_.tile_samples(vectors);
     // Samples may begin anywhere in a unit.
     const std::uint64_t tiles = div_ceil(samples + problem_.unit_samples(vectors) - 1, tile);
-    const std::uint64_t chunk_tiles = problem_.stores ? tiles : div_ceil(tiles, problem_.tuning.max_workgroups);
+    // As many samples as counters at least: clearing and adding up must not cost more than counting.
+    const std::uint64_t least_tiles = std::min(tiles, div_ceil(problem_.counter_count(), tile));
+    const std::uint64_t chunk_tiles =
+        problem_.stores ? tiles : std::max(least_tiles, div_ceil(tiles, problem_.tuning.max_workgroups));
     const std::uint64_t chunks = div_ceil(tiles, chunk_tiles);
     const std::uint64_t first = first_item * shape_.channels * bytes;
     PlanBuilder::Step step;
