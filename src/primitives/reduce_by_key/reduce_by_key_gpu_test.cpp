@@ -87,6 +87,26 @@ class ReduceByKeyGpu : public GpuTest {
              [&](std::span<const T> run_items) { return reference::reduce_to_item(op.kind, run_items); });
   }
 
+  static void expect_near_sums(const std::vector<std::uint32_t>& keys, const std::vector<float>& items,
+                               const std::vector<float>& sums) {
+    std::size_t found = 0;
+    for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end, ++found) {
+      double exact = 0;
+      double magnitude = 0;
+      for (end = begin; end < keys.size() && keys[end] == keys[begin]; ++end) {
+        exact += items[end];
+        magnitude += std::fabs(items[end]);
+      }
+      ASSERT_LE(std::fabs(sums[found] - exact), std::ldexp(100, -24) * magnitude) << "run " << found;
+    }
+  }
+
+  /// Can the device take keys and values apart where there are many tiles?
+  [[nodiscard]] bool takes_values_after_keys() const {
+    const DeviceTraits& traits = context().traits();
+    return traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 8 &&
+           traits.subgroup_min_size == traits.subgroup_max_size;
+  }
   [[nodiscard]] std::vector<ScanTuning> some_paths() const {
     std::vector<ScanTuning> tunings;
     for (const ScanPath path : some_scan_paths()) tunings.push_back(scan_tuning(path));
@@ -312,7 +332,8 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
   using Words = std::vector<std::uint32_t>;
   ScanTuning tuning{.workgroup_size = 32, .rows = 8};
   const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
-  const std::uint32_t count = 600 * tile + 77;
+  const std::uint32_t tiles = takes_values_after_keys() ? 290 : 12;
+  const std::uint32_t count = tiles * tile + 77;
   const auto words = random_items<std::uint32_t>(count, test_seed());
   Words by_tile(count);
   Words all_differ(count);
@@ -320,16 +341,13 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
   std::iota(all_differ.begin(), all_differ.end(), 0u);
   // Sums of u32 have a way of their own up to more tiles.
   const auto product = BinaryOperator::product();
-  const DeviceTraits& traits = context().traits();
   for (const ScanPath path : some_scan_paths()) {
     tuning.path = path;
-    const auto plan = plan_reduce_by_key(
-        {.item_count = Count::on_host(count), .input = ElementType::u32(), .combine = product}, traits, tuning);
+    const auto plan =
+        plan_reduce_by_key({.item_count = Count::on_host(count), .input = ElementType::u32(), .combine = product},
+                           context().traits(), tuning);
     ASSERT_TRUE(plan.has_value());
-    if (traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 8 &&
-        traits.subgroup_min_size == traits.subgroup_max_size) {
-      EXPECT_EQ(plan->dispatches.back().kernel->name, "reduce_by_key_carries");
-    }
+    EXPECT_EQ(plan->dispatches.back().kernel->name == "reduce_by_key_carries", takes_values_after_keys());
     for (const std::uint32_t longest : {3u, 2 * tile, 9 * tile}) {
       const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
       check_default(keys, words, product, {.tuning = tuning, .key_item = 1, .input_item = 5, .output_item = 2});
@@ -337,7 +355,7 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
     check_default(Words(count, 7), words, product, {.tuning = tuning});
     check_default(by_tile, words, product, {.tuning = tuning, .key_item = 3, .input_item = 3});
     check_default(all_differ, words, product, {.tuning = tuning});
-    for (const std::uint32_t used : {0u, 1u, tile, 300 * tile, count - 1}) {
+    for (const std::uint32_t used : {0u, 1u, tile, tiles / 2 * tile, count - 1}) {
       check_default(by_tile, words, product, {.tuning = tuning, .count = used});
     }
     const auto floats = random_items<float>(count, 3);
@@ -391,17 +409,43 @@ TEST_P(ReduceByKeyThoroughGpu, FloatSumsRepeatWhereAskedFor) {
     if (repeat == 0) first = bits;
     ASSERT_TRUE(bits == first) << "run " << repeat;
   }
-  const auto sums = items_of<float>(first);
-  std::uint32_t found = 0;
-  for (std::uint32_t begin = 0, end = 0; begin < count; begin = end, ++found) {
-    double exact = 0;
-    double magnitude = 0;
-    for (end = begin; end < count && keys[end] == keys[begin]; ++end) {
-      exact += items[end];
-      magnitude += std::fabs(items[end]);
-    }
-    ASSERT_LE(std::fabs(sums[found] - exact), std::ldexp(100, -24) * magnitude) << "run " << found;
+  expect_near_sums(keys, items, items_of<float>(first));
+}
+
+// A single pass does where only counts look back, whatever tiles wait for.
+TEST_P(ReduceByKeyThoroughGpu, FloatSumsOfManyTilesRepeat) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  const ScanTuning tuning{.workgroup_size = 32, .rows = 8};
+  const std::uint32_t count = (takes_values_after_keys() ? 300 : 20) * 1024 + 5;
+  const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5000, random);
+  const auto items = random_items<float>(count, 1, Values::unit);
+  const GuardedBuffer key_buffer(context(), bytes_of(keys));
+  const GuardedBuffer input(context(), bytes_of(items));
+  const GuardedBuffer unique_keys(context(), bytes_of(keys), 4);
+  const GuardedBuffer output(context(), bytes_of(unwritten<float>(count)), 4);
+  const GuardedBuffer number(context(), bytes_of(std::vector<std::uint32_t>(1)), 4);
+  DeviceTraits traits = context().traits();
+  std::vector<std::byte> first;
+  for (std::uint32_t repeat = 0; repeat < 4; ++repeat) {
+    traits.test_hidden_chunks = repeat;
+    traits.test_shuffled_tiles = repeat == 2;
+    context().override_traits(traits);
+    run([&](WGPUCommandEncoder encoder) {
+      return record_reduce_by_key(context(), encoder,
+                                  {.item_count = Count::on_host(count), .determinism = Determinism::run_to_run},
+                                  {.keys = key_buffer.view(),
+                                   .input = input.view(),
+                                   .unique_keys = unique_keys.view(),
+                                   .output = output.view(),
+                                   .count = number.view()},
+                                  tuning);
+    });
+    const auto bits = output.read_and_check_guards();
+    if (repeat == 0) first = bits;
+    ASSERT_TRUE(bits == first) << "run " << repeat;
   }
+  expect_near_sums(keys, items, items_of<float>(first));
 }
 
 TEST_P(ReduceByKeyThoroughGpu, TilesThatNeverPublishChangeNothing) {

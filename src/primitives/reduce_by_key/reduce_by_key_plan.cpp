@@ -714,14 +714,16 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
   const bool is_float = problem.op.summation_terms != 0 || shape.combine.kind == OperatorKind::custom ||
                         (shape.combine.kind == OperatorKind::product && shape.input.is_float());
   const bool repeats = shape.determinism == Determinism::run_to_run && is_float;
-  if (repeats && chosen.path == ScanPath::single_pass)
+  // Where only counts look back, the order is always the same.
+  const bool may_single_pass = !repeats || splits(problem, traits, chosen, vectors ? units : 1);
+  if (!may_single_pass && chosen.path == ScanPath::single_pass)
     return refuse("A single pass does not repeat float sums bit for bit.");
   return plan_tiles(
       std::move(plan),
       [&](bool with_vectors, const ScanTuning& fitted) {
         return make_program(problem, slots, traits, fitted, with_vectors);
       },
-      vectors, extent, traits, chosen, offsets, !repeats);
+      vectors, extent, traits, chosen, offsets, may_single_pass);
 }
 
 }  // namespace upsweep

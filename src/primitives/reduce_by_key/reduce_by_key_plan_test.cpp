@@ -153,7 +153,10 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   EXPECT_EQ(roles_of(planned(shape, traits)), "single_pass values carries");
   EXPECT_EQ(roles_of(planned(shape, traits, std::nullopt, {.input_bytes = 4})), "single_pass") << "no vectors";
   shape.determinism = Determinism::run_to_run;
-  EXPECT_EQ(roles_of(planned(shape, traits)), "totals chunks values carries");
+  EXPECT_EQ(roles_of(planned(shape, traits)), "single_pass values carries") << "only counts look back";
+  DeviceTraits no_look_back = traits;
+  no_look_back.look_back = false;
+  EXPECT_EQ(roles_of(planned(shape, no_look_back)), "totals chunks values carries");
   EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass") << "few tiles";
   const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
   EXPECT_EQ(roles_of(planned(sums(1 << 23), traits)), "single_pass") << "differences";
