@@ -19,6 +19,7 @@ const MAKERS: Record<string, ArrayMaker> = {
 
 /** "f32" for a Float32Array, and so on. */
 export function elementOf(array: ArrayBufferView): ElementType {
+  checkArray(array);
   if (array instanceof Uint32Array) return "u32";
   if (array instanceof Int32Array) return "i32";
   if (array instanceof Float32Array) return "f32";
@@ -28,6 +29,13 @@ export function elementOf(array: ArrayBufferView): ElementType {
     "invalid_request",
     `Items of a ${array.constructor.name} are none of u32, i32, f32, u64, i64 and f64: say what they are.`,
   );
+}
+
+/** What is no typed array: a list of numbers does not say how they are stored. */
+export function checkArray(array: unknown): void {
+  if (ArrayBuffer.isView(array)) return;
+  const given = array === undefined || array === null ? String(array) : array.constructor.name;
+  throw new UpsweepError("invalid_request", `A typed array is needed, a Float32Array for one, not ${given}.`);
 }
 
 /** Bytes from one item to the next. */

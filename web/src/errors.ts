@@ -27,5 +27,5 @@ export function withContext(error: unknown, context: string): UpsweepError {
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -75,6 +75,7 @@ export class Executor {
   #recordings = new WeakMap<Plan, Recording>();
   // Changes when something that recordings refer to is dropped.
   #generation = 0;
+  #isDisposed = false;
   #bindGroupCount = 0;
   #bufferCount = 0;
 
@@ -103,6 +104,7 @@ export class Executor {
   }
 
   async prepare(plan: Plan): Promise<void> {
+    this.#checkAlive();
     try {
       await Promise.all(plan.kernels.map((kernel) => this.pipelines.prepare(kernel)));
     } catch (error) {
@@ -112,6 +114,11 @@ export class Executor {
 
   /** An error leaves the target as it was. */
   record(target: RecordTarget, plan: Plan, views: Arguments): void {
+    this.#checkAlive();
+    const into = Object(target) as object;
+    if (!("beginComputePass" in into || "dispatchWorkgroups" in into)) {
+      throw new UpsweepError("invalid_request", "What is recorded into is neither an encoder nor a compute pass.");
+    }
     const resolved = resolveViews(plan, views);
     if (plan.dispatches.length === 0) return;
     const ready = this.#readyDispatches(plan, resolved);
@@ -150,12 +157,18 @@ export class Executor {
   }
 
   dispose(): void {
+    this.#isDisposed = true;
     this.releaseBindings();
     this.#constants.clear();
     for (const buffer of this.#owned) buffer.destroy();
     this.#owned.clear();
     this.#scratch.clear();
     this.#states.clear();
+  }
+
+  // Buffers made from here on would be nobody's.
+  #checkAlive(): void {
+    if (this.#isDisposed) throw new UpsweepError("invalid_request", "This Upsweep has been disposed of.");
   }
 
   createBuffer(size: number, usage: number, label: string): GPUBuffer {

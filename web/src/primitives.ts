@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One primitive: from a request to a plan, and from there to commands. src/primitives/X/X.cpp is the same in C++.
 import { constantBytes, valueType } from "./elements.js";
-import { UpsweepError } from "./errors.js";
+import { messageOf, UpsweepError } from "./errors.js";
 import type { Executor, RecordTarget } from "./executor.js";
 import type { Plan } from "./plan.js";
 import type { PlanAnswer, Planner, PlanRequest } from "./planner.js";
 import type { ElementType } from "./shapes.js";
 import type { DeviceTraits } from "./traits.js";
-import { type Arguments, type BufferView, isSamePlace, offsetOf, rangeOf } from "./views.js";
+import { type Arguments, type BufferView, checkView, isSamePlace, offsetOf, rangeOf } from "./views.js";
 
 /** What primitives need of their context. */
 export interface Host {
@@ -47,6 +47,8 @@ export interface Room {
 }
 
 const MOST_PLANS = 1024;
+// Without one nothing would be done, silently.
+const COUNTS = ["itemCount", "queryCount", "leftCount", "rightCount", "k"];
 
 export class Primitive<Shape extends object, Buffers extends object, Tuning extends object> {
   protected readonly host: Host;
@@ -63,26 +65,30 @@ export class Primitive<Shape extends object, Buffers extends object, Tuning exte
    * first time here arrives later, as an error of the context: `prepare` awaits it.
    */
   record(target: RecordTarget, options: RecordOptions<Shape, Buffers, Tuning>): void {
-    const { buffers, ...rest } = options;
-    this.recordViews(target, rest as Knobs, this.#views(buffers));
+    const { shape, views } = this.#parts(options);
+    for (const name of COUNTS) {
+      if (!this.room.buffers.includes(name) || (shape[name] ?? shape["segments"] ?? undefined) !== undefined) continue;
+      throw new UpsweepError("invalid_request", `${this.room.name} is told no ${name}.`);
+    }
+    this.recordViews(target, shape, views);
   }
 
   /** Creates the pipelines, so that `record` does not. Rejects with what the compiler says of them. */
   async prepare(options: PlanOptions<Shape, Tuning> & { buffers?: Buffers }): Promise<void> {
-    const { buffers, ...rest } = options;
-    await this.host.executor.prepare(this.answerFor(rest as Knobs, this.#views(buffers ?? {})).plan);
+    const { shape, views } = this.#parts(options);
+    await this.host.executor.prepare(this.answerFor(shape, views).plan);
   }
 
   /** The plan as data. With buffers, for their offsets. */
   plan(options: PlanOptions<Shape, Tuning> & { buffers?: Buffers }): Plan {
-    const { buffers, ...rest } = options;
-    return this.answerFor(rest as Knobs, this.#views(buffers ?? {})).plan;
+    const { shape, views } = this.#parts(options);
+    return this.answerFor(shape, views).plan;
   }
 
   /** The plan as text: passes, grids, bindings, scratch, and the reason for each choice. */
   explain(options: PlanOptions<Shape, Tuning> & { buffers?: Buffers }): string {
-    const { buffers, ...rest } = options;
-    return this.host.planner.explain(this.#request(rest as Knobs, this.#views(buffers ?? {})));
+    const { shape, views } = this.#parts(options);
+    return this.host.planner.explain(this.#request(shape, views));
   }
 
   /** The library's choice of knobs for a shape. */
@@ -133,15 +139,21 @@ export class Primitive<Shape extends object, Buffers extends object, Tuning exte
     };
   }
 
-  #views(buffers: object): Views {
-    for (const name of Object.keys(buffers)) {
+  #parts(options: PlanOptions<Shape, Tuning> & { buffers?: Buffers }): { shape: Knobs; views: Views } {
+    if (typeof options !== "object" || options === null) {
+      throw new UpsweepError("invalid_request", `${this.room.name} is given no shape: { itemCount: ..., ... }.`);
+    }
+    const { buffers, ...shape } = options;
+    const views = (buffers ?? {}) as Views;
+    for (const [name, view] of Object.entries(views)) {
+      checkView(name, view);
       if (this.room.buffers.includes(name)) continue;
       throw new UpsweepError(
         "invalid_request",
         `There is no buffer "${name}" in ${this.room.name}; there are ${this.room.buffers.join(", ")}.`,
       );
     }
-    return buffers as Views;
+    return { shape: shape as Knobs, views };
   }
 }
 
@@ -155,13 +167,24 @@ function merged(tuning: Knobs | undefined, without: Knobs): Knobs {
 
 // The traits belong to the cache as a whole.
 function keyOf(request: PlanRequest): string {
-  return JSON.stringify([request.primitive, request.shape, request.tuning, request.offsets], (_, value: unknown) => {
+  const parts = [request.primitive, request.shape, request.tuning, request.offsets];
+  const asText = (name: string, value: unknown): unknown => {
+    if (typeof value === "function" || typeof value === "bigint" || typeof value === "symbol") {
+      const hint = typeof value === "function" ? " Operators and expressions are WGSL, as text." : "";
+      throw new UpsweepError("invalid_request", `${name} is a ${typeof value}, which no request has.${hint}`);
+    }
     if (typeof value === "number" && !Number.isFinite(value)) return String(value);
     if (ArrayBuffer.isView(value)) {
       return [value.constructor.name, ...new Uint8Array(value.buffer, value.byteOffset, value.byteLength)];
     }
     return value;
-  });
+  };
+  try {
+    return JSON.stringify(parts, asText);
+  } catch (error) {
+    if (error instanceof UpsweepError) throw error;
+    throw new UpsweepError("invalid_request", messageOf(error), { cause: error }); // it refers to itself
+  }
 }
 
 // A later view of the same buffer, elsewhere in it: the same place is a scan in place.

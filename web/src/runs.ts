@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The primitives for arrays: upload, run, read back. For data that is on the device already there is `record`.
-import { arrayOf, elementOf, type NumberArray, strideOf, valueType } from "./elements.js";
+import { arrayOf, checkArray, elementOf, type NumberArray, strideOf, valueType } from "./elements.js";
 import { UpsweepError } from "./errors.js";
 import type { Plan } from "./plan.js";
 import { type Host, Primitive, ROOMS, type Room } from "./primitives.js";
@@ -25,6 +25,7 @@ type Uncounted<Shape> = Omit<Shape, "itemCount">;
 const IS_F64 = (array: ArrayBufferView): boolean => array instanceof Float64Array;
 
 function countOf(array: ArrayBufferView, type: Type): number {
+  checkArray(array);
   const count = array.byteLength / strideOf(type);
   if (Number.isInteger(count)) return count;
   const name = typeof type === "object" ? type.name : type;
@@ -47,6 +48,18 @@ function itemsOf(array: ArrayBufferView, type: Type | undefined): { type: Type; 
 function keysOf(array: ArrayBufferView, type: Type | undefined): { type: Type; count: number; isF64: boolean } {
   const known = type ?? elementOf(array);
   return { type: known, count: countOf(array, known), isF64: type === undefined && IS_F64(array) };
+}
+
+/** How many keys the other array has; numbers of another type would be misread. */
+function countAlike(array: ArrayBufferView, other: ArrayBufferView, type: Type): number {
+  checkArray(array);
+  if (array.constructor !== other.constructor) {
+    throw new UpsweepError(
+      "invalid_request",
+      `A ${other.constructor.name} and a ${array.constructor.name} do not have items of one type.`,
+    );
+  }
+  return countOf(array, type);
 }
 
 function keyArray(bytes: Bytes, type: Type, isF64: boolean): NumberArray | Uint8Array {
@@ -281,13 +294,21 @@ export class Histogram extends ArrayPrimitive<shapes.HistogramShape, shapes.Hist
     } = {},
   ): Promise<Uint32Array | Float32Array> {
     const { weightItems, ...rest } = options;
+    checkArray(input);
     const sample = options.sample ?? SAMPLES.get(input.constructor);
     if (sample === undefined) {
       throw new UpsweepError("invalid_request", `A ${input.constructor.name} holds no samples that can be counted.`);
     }
     const sampleBytes = sample === "u8" ? 1 : sample === "u16" || sample === "f16" ? 2 : 4;
     const weights = weightItems === undefined ? "none" : weightItems instanceof Float32Array ? "floats" : "words";
-    const itemCount = input.byteLength / sampleBytes / (options.channels ?? 1);
+    const channels = options.channels ?? 1;
+    const itemCount = input.byteLength / sampleBytes / channels;
+    if (!Number.isInteger(itemCount)) {
+      throw new UpsweepError(
+        "invalid_request",
+        `${input.byteLength} bytes are not items of ${channels} samples of ${sample}.`,
+      );
+    }
     const shape = { weights, ...rest, itemCount, sample, bins };
     const [output] = (await this.runOn(shape, { input, weights: weightItems }, ["output"])) as [Bytes];
     return shape.weights === "floats" ? new Float32Array(output) : new Uint32Array(output);
@@ -399,7 +420,7 @@ export class Search extends ArrayPrimitive<shapes.SearchShape, shapes.SearchBuff
       ...options,
       order: orderOf(options.order, isF64),
       itemCount: count,
-      queryCount: countOf(queries, type),
+      queryCount: countAlike(queries, items, type),
       item: type,
     };
     const [positions] = (await this.runOn(shape, { items, queries }, ["positions"])) as [Bytes];
@@ -417,7 +438,7 @@ export class Merge extends ArrayPrimitive<shapes.MergeShape, shapes.MergeBuffers
     const { type, count, isF64 } = keysOf(leftKeys, undefined);
     const shape = {
       leftCount: count,
-      rightCount: countOf(rightKeys, type),
+      rightCount: countAlike(rightKeys, leftKeys, type),
       key: type,
       order: orderOf(order, isF64),
     };
@@ -469,6 +490,7 @@ export class Spmv extends ArrayPrimitive<shapes.SpmvShape, shapes.SpmvBuffers, s
   /** The matrix times a vector. */
   async run(matrix: CsrMatrix, x: Float32Array): Promise<Float32Array> {
     const { rowOffsets, columns, values, columnCount } = matrix;
+    for (const array of [rowOffsets, columns, values, x]) checkArray(array);
     const rowCount = rowOffsets.length - 1;
     if (x.length !== columnCount || columns.length !== values.length) {
       throw new UpsweepError(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { messageOf, UpsweepError } from "./errors.js";
 import { Executor, type ExecutorStatistics, type RecordTarget, USAGE } from "./executor.js";
-import type { Kernel, Plan } from "./plan.js";
+import type { ArgumentSlot, Kernel, Plan } from "./plan.js";
 import { loadPlanner, type PlanAnswer, type Planner } from "./planner.js";
 import * as runs from "./runs.js";
 import { lockStepTest, NO_REPORT, type ProbeReport, probe, selfTest } from "./self_test.js";
@@ -76,10 +76,14 @@ export class Upsweep implements runs.ArrayHost {
    * it where the adapter has them. Without a device it opens one of its own, which `dispose` destroys.
    */
   static async create(device?: GPUDevice, options: UpsweepOptions = {}): Promise<Upsweep> {
+    const isGiven = device !== undefined && device !== null;
+    if (isGiven && !("queue" in device)) {
+      throw new UpsweepError("invalid_request", "Upsweep.create was given something else than a GPUDevice.");
+    }
     const gpu = options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
     const [planner, used] = await Promise.all([loadPlanner(options.wasm), device ?? openDevice(gpu)]);
     const up = new Upsweep(used, planner, gpu);
-    up.#ownsDevice = device === undefined;
+    up.#ownsDevice = !isGiven;
     try {
       if (options.probe !== false) {
         await probe(up, up.#report);
@@ -171,6 +175,7 @@ export class Upsweep implements runs.ArrayHost {
         const buffer = newBuffer(slot.sizeBytes, usage, slot.name);
         views[slot.name] = buffer;
         const input = inputs[slot.name];
+        checkInput(slot, input);
         if (input !== undefined) write(device.queue, buffer, input);
       }
       const encoder = device.createCommandEncoder({ label: `upsweep.${plan.name}` });
@@ -193,7 +198,8 @@ export class Upsweep implements runs.ArrayHost {
       );
     } catch (error) {
       if (error instanceof UpsweepError) throw error;
-      throw new UpsweepError("device", `Running ${plan.name} failed: ${messageOf(error)}`, { cause: error });
+      const why = (await whyLost(device)) ?? messageOf(error);
+      throw new UpsweepError("device", `Running ${plan.name} failed: ${why}`, { cause: error });
     } finally {
       // Cached bind groups would keep this call's buffers.
       this.executor.releaseBindings();
@@ -206,6 +212,26 @@ export class Upsweep implements runs.ArrayHost {
     // A program that never takes them must not grow for ever.
     else if (this.#errors.length < 64) this.#errors.push(error);
   }
+}
+
+function checkInput({ name, sizeBytes, isWritten }: ArgumentSlot, input: ArrayBufferView | undefined): void {
+  if (input === undefined) {
+    if (isWritten || sizeBytes === 0) return;
+    throw new UpsweepError("invalid_request", `Argument ${name} has no array.`);
+  }
+  // Buffers are whole words.
+  if (Math.ceil(input.byteLength / 4) === Math.ceil(sizeBytes / 4)) return;
+  throw new UpsweepError(
+    "invalid_request",
+    `The array of argument ${name} has ${input.byteLength} bytes; the plan takes ${sizeBytes}.`,
+  );
+}
+
+// A lost device refuses without a word, and its promise may settle a moment later.
+async function whyLost(device: GPUDevice): Promise<string | undefined> {
+  const moment = new Promise<undefined>((resolve) => setTimeout(resolve, 0));
+  const lost = await Promise.race([device.lost, moment]);
+  return lost === undefined ? undefined : `the device was lost (${lost.message || lost.reason}).`;
 }
 
 function write(queue: GPUQueue, buffer: GPUBuffer, from: ArrayBufferView): void {

@@ -22,6 +22,28 @@ export interface View {
   readonly size: number;
 }
 
+const STORAGE = 0x80; // GPUBufferUsage.STORAGE: not every host has the globals
+
+/** What the device would say later and elsewhere, if at all. */
+export function checkView(name: string, view: BufferView | undefined): void {
+  if (view === undefined || view === null) return;
+  const isRange = typeof view === "object" && "buffer" in view;
+  const { buffer, offset, size } = isRange ? view : { buffer: view, offset: 0, size: 0 };
+  if (typeof buffer !== "object" || buffer === null || !("mapAsync" in buffer)) {
+    throw new UpsweepError(
+      "invalid_request",
+      `Argument ${name} is neither a GPUBuffer nor { buffer, offset, size } with one.`,
+    );
+  }
+  for (const [what, bytes] of Object.entries({ offset: offset ?? 0, size: size ?? 0 })) {
+    if (Number.isSafeInteger(bytes) && bytes >= 0) continue;
+    throw new UpsweepError("invalid_request", `The ${what} of argument ${name} is no whole number of bytes: ${bytes}.`);
+  }
+  if ((buffer.usage & STORAGE) === 0) {
+    throw new UpsweepError("invalid_request", `The buffer of argument ${name} lacks the usage STORAGE.`);
+  }
+}
+
 export function rangeOf(view: BufferView | undefined): BufferRange | undefined {
   if (view === undefined || view === null) return undefined;
   return "buffer" in view ? view : { buffer: view };
@@ -40,7 +62,10 @@ export function isSamePlace(a: BufferView | undefined, b: BufferView | undefined
 
 /** Views of all arguments of the plan, cut to what it uses. */
 export function resolveViews(plan: Plan, views: Arguments): View[] {
-  const resolved = plan.arguments.map((slot) => resolve(slot, rangeOf(views[slot.name])));
+  const resolved = plan.arguments.map((slot) => {
+    checkView(slot.name, views[slot.name]);
+    return resolve(slot, rangeOf(views[slot.name]));
+  });
   checkOverlaps(plan, resolved);
   return resolved;
 }

@@ -132,6 +132,30 @@ describe("arrays", () => {
     assert.deepEqual(await up.spmv.run(matrix, new Float32Array([10, 1])), new Float32Array([2, 34]));
   });
 
+  test("arrays that do not fit are refused", async () => {
+    const three = words(3);
+    const floats = new Float32Array(2);
+    for (const [call, pattern] of [
+      [() => up.sort.run([3, 1, 2]), /A typed array is needed, .* not Array/],
+      [() => up.reduce.run(undefined), /not undefined/],
+      [() => up.histogram.run(undefined, { count: 3, lower: 0, upper: 1 }), /not undefined/],
+      [() => up.mergeSort.run(null, undefined, "u32"), /not null/],
+      [() => up.search.run(three, floats), /A Uint32Array and a Float32Array do not have items of one type/],
+      [() => up.merge.run(three, floats), /A Uint32Array and a Float32Array do not have items of one type/],
+      [() => up.scan.run(three, { segments: { kind: "keys", key: "u32" } }), /Argument keys has no array/],
+      [
+        () => up.scan.run(three, { segments: { kind: "flags" } }, { heads: words(2) }),
+        /array of argument heads has 8 bytes; the plan takes 12/,
+      ],
+      [
+        () => up.histogram.run(new Uint8Array(7), { kind: "integers", count: 256 }, { channels: 4 }),
+        /7 bytes are not items of 4 samples of u8/,
+      ],
+    ]) {
+      await assert.rejects(call, refused("invalid_request", pattern));
+    }
+  });
+
   test("nothing gives nothing", async () => {
     assert.deepEqual(await up.sort.run(new Float32Array(0)), new Float32Array(0));
     assert.equal(await up.reduce.run(new Uint32Array(0)), 0);
@@ -211,6 +235,35 @@ describe("recording", () => {
     assert.throws(record(large), UpsweepError);
     encoder.finish();
   });
+
+  test("refuses in words what is no view, no target and no shape", () => {
+    const keys = bufferOf(words(3000));
+    const encoder = device.createCommandEncoder();
+    const throws = (call, pattern) => assert.throws(call, refused("invalid_request", pattern));
+    const record = (view, target = encoder) => {
+      return () => up.sort.record(target, { ...shape, itemCount: 100, buffers: { keys: view, sortedKeys: keys } });
+    };
+    const neither = /Argument keys is neither a GPUBuffer nor/;
+    for (const view of [words(100), { buffer: words(100) }, "keys", { buffer: undefined }])
+      throws(record(view), neither);
+    for (const offset of [-4, 1.5, Number.NaN, "4"])
+      throws(record({ buffer: keys, offset }), /offset of argument keys/);
+    for (const size of [-400, Number.NaN]) throws(record({ buffer: keys, size }), /size of argument keys/);
+    const copied = device.createBuffer({ size: 400, usage: GPUBufferUsage.COPY_DST });
+    throws(record(copied), /buffer of argument keys lacks the usage STORAGE/);
+    for (const target of [null, {}, device, "encoder"])
+      throws(record(keys, target), /neither an encoder nor a compute pass/);
+    throws(() => up.sort.record(encoder), /sort is given no shape/);
+    throws(() => up.sort.record(encoder, shape), /Argument keys has no buffer/);
+    const buffers = { keys, sortedKeys: keys };
+    throws(() => up.sort.record(encoder, { key: "u32", buffers }), /sort is told no itemCount/);
+    throws(() => up.topK.record(encoder, { itemCount: 9, key: "u32", buffers: { keys } }), /top_k is told no k/);
+    throws(() => up.sort.record(encoder, { ...shape, itemCount: 10n, buffers }), /itemCount is a bigint/);
+    // Not a sum, which a shape without `combine` is.
+    const larger = { itemCount: 9, input: "u32", combine: (a, b) => Math.max(a, b) };
+    throws(() => up.reduce.plan(larger), /combine is a function, .* Operators and expressions are WGSL/);
+    encoder.finish();
+  });
 });
 
 describe("operators of the caller", () => {
@@ -223,6 +276,19 @@ describe("operators of the caller", () => {
     const pattern =
       /Kernel reduce_tile was refused by the device:\s+operator "f":2: .*'c'[\s\S]*While preparing reduce/;
     await assert.rejects(up.reduce.run(words(10), broken), refused("invalid_request", pattern));
+  });
+
+  test("errors of texts that end in the middle, or take a name of the library, are the caller's", async () => {
+    for (const [wgsl, pattern] of [
+      [
+        "fn f(a: u32, b: u32) -> u32 {\n  return a",
+        /operator "f":2: brackets are opened and not closed[\s\S]*\.wgsl:\d/,
+      ],
+      [`${broken.combine.wgsl.replace("c", "b")}\nfn main() {}`, /"main" is declared twice; the operator, /],
+    ]) {
+      const combine = { ...broken.combine, wgsl };
+      await assert.rejects(up.reduce.run(words(10), { ...broken, combine }), refused("invalid_request", pattern));
+    }
   });
 
   test("errors of kernels that record meets first come later", async () => {
@@ -275,6 +341,19 @@ describe("the device", () => {
     assert.notEqual(own.device, device);
     own.dispose();
     assert.equal((await own.device.lost).reason, "destroyed");
+    await assert.rejects(own.sort.run(words(3)), refused("invalid_request", /has been disposed of/));
+  });
+
+  test("is no device, or is lost: said in words", async () => {
+    const none = refused("invalid_request", /given something else than a GPUDevice/);
+    for (const wrong of [{}, await gpu.requestAdapter()]) await assert.rejects(Upsweep.create(wrong, { gpu }), none);
+    const other = await Upsweep.create(null, { gpu, probe: false });
+    const running = other.sort.run(words(100_000));
+    other.device.destroy();
+    const lost = refused("device", /^Running sort failed: the device was lost \(.+\)\.$/);
+    await assert.rejects(running, lost);
+    await assert.rejects(other.sort.run(words(3)), lost);
+    other.dispose();
   });
 });
 

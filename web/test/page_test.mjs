@@ -286,6 +286,10 @@ describe("playground", () => {
     assert.equal(await page.locator("#playground .gutter .marked").textContent(), "3");
     assert.equal(await field("WGSL").getAttribute("aria-invalid"), "true");
     await picture(page, "playground_error");
+    await field("WGSL").fill("fn open(a: u32, b: u32) -> u32 {\n  return a");
+    await run();
+    assert.match(await alert.textContent(), /cannot be done as asked.*operator "open":2: brackets are opened/s);
+    assert.equal(await page.locator("#playground .gutter .marked").textContent(), "2");
     await field("WGSL").fill("fn mended(a: u32, b: u32) -> u32 {\n  return a + b;\n}");
     await run();
     assert.equal(await alert.count(), 0);

@@ -20,7 +20,9 @@ function requestOf(one) {
   const host = { planner, traits: { offsetAlignment: 256 }, plans: new Map(), intern: (answer) => answer };
   const buffers = {};
   for (const name of Object.keys({ ...one.inputs, ...one.offsets })) {
-    buffers[name] = { buffer: {}, offset: one.offsets[name] ?? 0 };
+    // As much of a buffer as planning looks at.
+    const buffer = { mapAsync() {}, usage: 0x80 };
+    buffers[name] = { buffer, offset: one.offsets[name] ?? 0 };
   }
   new Primitive(host, ROOMS[one.room]).plan({ ...one.shape, tuning: one.tuning, buffers });
   const { traits, ...rest } = request;
