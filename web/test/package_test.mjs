@@ -60,12 +60,19 @@ test("is packed with its types, its source maps and the planners, and nothing el
   const list = JSON.parse(run("npm", "pack", web, "--json", "--ignore-scripts", "--offline"));
   const [{ filename, files }] = Array.isArray(list) ? list : Object.values(list);
   const paths = files.map((file) => file.path);
-  for (const name of ["README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/index.js.map"]) {
+  for (const name of [
+    "README.md",
+    "LICENSE",
+    "package.json",
+    "dist/index.js",
+    "dist/index.d.ts",
+    "dist/index.js.map",
+  ]) {
     assert.ok(paths.includes(name), name);
   }
   assert.ok(paths.includes("dist/upsweep.wasm"));
   assert.deepEqual(
-    paths.filter((path) => !/^(dist|src)\/[a-z_.]+$|^README.md$|^package.json$/.test(path)),
+    paths.filter((path) => !/^(dist|src)\/[a-z_.]+$|^README.md$|^LICENSE$|^package.json$/.test(path)),
     [],
   );
   const wasm = readFileSync(join(web, "dist/upsweep.wasm"));
