@@ -78,11 +78,14 @@ function instantiate(module: WebAssembly.Module): Exports {
   return exports;
 }
 
+// Its name as an argument keeps bundlers from looking for it, and Vite's server from warning of it.
+function imported(name: string): Promise<unknown> {
+  return import(/* @vite-ignore */ name);
+}
+
 async function readFile(url: URL): Promise<BufferSource> {
-  // Node only; its name in a variable keeps bundlers from looking for it.
-  const files = "node:fs/promises";
-  const { readFile: read } = (await import(/* @vite-ignore */ files)) as { readFile(url: URL): Promise<BufferSource> };
-  return read(url);
+  const { readFile: read } = (await imported("node:fs/promises")) as { readFile(url: URL): Promise<BufferSource> };
+  return read(url); // Node only
 }
 
 type WasmFile = string | URL | Response | BufferSource;

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { build, createServer } from "vite";
+import { build, createLogger, createServer } from "vite";
 
 import { openBrowser } from "./browser.mjs";
 import { serve } from "./server.mjs";
@@ -34,6 +34,13 @@ after(async () => {
 function run(program, ...words) {
   return execFileSync(program, words, { cwd: project, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
+
+// Vite warns of what bundlers should not have looked at.
+const warnings = [];
+const customLogger = Object.assign(createLogger("error"), {
+  warn: (text) => warnings.push(text),
+  warnOnce: (text) => warnings.push(text),
+});
 
 const WANTED = {
   buffer: [-2, 1, 4, 8],
@@ -110,17 +117,19 @@ test("compiles with strict TypeScript, which sees mistakes", () => {
 });
 
 test("works when built by Vite", async () => {
-  await build({ root: project, logLevel: "error", base: "./", build: { target: "es2022" } });
+  await build({ root: project, customLogger, base: "./", build: { target: "es2022" } });
   const server = await serve(join(project, "dist"));
   await check(server.address);
   server.close();
+  assert.deepEqual(warnings, []);
 });
 
 test("works from Vite's server", async () => {
-  const server = await createServer({ root: project, logLevel: "error", server: { port: 0, host: "127.0.0.1" } });
+  const server = await createServer({ root: project, customLogger, server: { port: 0, host: "127.0.0.1" } });
   await server.listen();
   await check(`http://127.0.0.1:${server.httpServer.address().port}`);
   await server.close();
+  assert.deepEqual(warnings, []);
 });
 
 test("works from a plain folder", async () => {
