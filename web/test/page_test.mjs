@@ -133,6 +133,17 @@ describe("your device", () => {
     assert.ok(await page.isHidden("#device"));
   });
 
+  test("no section is wider than a narrow window", async () => {
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 320, height: 640 });
+    for (const section of ["device", "ladders", "playground", "demo", "device"]) {
+      await page.click(`nav a[href='#${section}']`);
+      await page.waitForSelector(`#${section}-title:focus`);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, section);
+    }
+    await page.setViewportSize(size);
+  });
+
   test("a lost device is said, and opened again", async () => {
     await page.evaluate(() => globalThis.upsweep.device.destroy());
     const again = page.getByRole("button", { name: "Open it again" });
