@@ -237,6 +237,27 @@ describe("ladders", () => {
   });
 });
 
+describe("a device without clock, subgroups and f16", () => {
+  test("runs all the same, and the page says whose clock it is", async () => {
+    const page = await open("ladders", {}, browser, "about:blank");
+    await page.addInitScript(() => {
+      Object.defineProperty(GPUAdapter.prototype, "features", { get: () => new Set() });
+    });
+    await page.goto(`${address}#ladders`);
+    await ready(page);
+    await page.waitForSelector("#ladders .step[data-step]");
+    await page.locator("#ladders .hint", { hasText: "figures here come from the browser's clock" }).waitFor();
+    await page.getByLabel("Items", { exact: true }).selectOption("12");
+    await page.click("#ladders button.primary");
+    await page.waitForFunction(() => document.querySelector("#ladders .status").textContent.startsWith("Done."), LONG);
+    assert.match((await page.locator("#ladders .figures").allInnerTexts()).at(-1), /result right$/);
+    await page.click("nav a[href='#playground']");
+    await page.click("#playground button.primary");
+    assert.match(await page.textContent("#playground .time"), /by the browser's clock/);
+    await page.context().close();
+  });
+});
+
 describe("playground", () => {
   let page;
   before(async () => {

@@ -177,6 +177,7 @@ export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLEle
   );
   const about = h("p", { class: "about" }, () => t().ladders.about[family]);
   const hint = h("p", { class: "hint" }, () => t().ladders.cpuHint);
+  const clockHint = h("p", { class: "hint" }, () => t().device.noTimestamps);
   const controls = h(
     "div",
     { class: "controls" },
@@ -303,6 +304,7 @@ export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLEle
     show(controls, isReady);
     show(copyLine, isReady);
     show(hint, state.kind === "ready" && state.session.up.traits.isCpu);
+    show(clockHint, state.kind === "ready" && !state.session.up.traits.timestamps);
     if (state.kind === "lost") return; // results stay where they are
     refresh(sizeField);
     void showSteps();
@@ -315,6 +317,7 @@ export function laddersView(sessions: Sessions, isShown: () => boolean): HTMLEle
     controls,
     about,
     hint,
+    clockHint,
     meter,
     status,
     copyLine,

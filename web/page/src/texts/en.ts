@@ -75,7 +75,7 @@ export const en = {
     noF16: "16-bit floats cannot be computed with; sorting and reading them works all the same.",
     timestamps: "The device measures its own time, so the figures here leave out what the browser needs around it.",
     noTimestamps:
-      "The device does not tell its own time: figures here come from the browser's clock and contain its overhead.",
+      "The device does not tell its own time: figures here come from the browser's clock; its overhead is measured and taken off.",
     atomicsWrong:
       "Atomic additions in workgroup memory counted wrongly in the probe. Do not trust results of this device.",
     divisionWrong: "Integer divisions were wrong in the probe. Do not trust results of this device.",
