@@ -26,6 +26,31 @@ export function withContext(error: unknown, context: string): UpsweepError {
   return new UpsweepError(known.kind, `${known.message}\n - While ${context}.`, { cause: error });
 }
 
+/** Does what `work` says; `refusal` is what WebGPU has against it. Otherwise nobody might hear of it: results are zeros. */
+export function watched<Result>(
+  device: GPUDevice,
+  work: () => Result,
+): { result: Result; refusal: Promise<string | undefined> } {
+  device.pushErrorScope("out-of-memory");
+  device.pushErrorScope("validation");
+  // Without memory for a buffer what uses it is invalid, too. A lost device is told of elsewhere.
+  const popped = (): Promise<string | undefined> => {
+    const [invalid, memory] = [device.popErrorScope(), device.popErrorScope()];
+    return Promise.all([memory, invalid]).then(
+      ([first, second]) => (first === null ? second?.message : `out of memory: ${first.message}`),
+      () => undefined,
+    );
+  };
+  let result: Result;
+  try {
+    result = work();
+  } catch (error) {
+    popped();
+    throw error;
+  }
+  return { result, refusal: popped() };
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { messageOf, UpsweepError } from "./errors.js";
+import { messageOf, UpsweepError, watched } from "./errors.js";
 import { Executor, type ExecutorStatistics, type RecordTarget, USAGE } from "./executor.js";
 import type { ArgumentSlot, Kernel, Plan } from "./plan.js";
 import { loadPlanner, type PlanAnswer, type Planner } from "./planner.js";
@@ -169,33 +169,40 @@ export class Upsweep implements runs.ArrayHost {
       return buffer;
     };
     try {
-      const views: Record<string, GPUBuffer> = {};
-      for (const slot of plan.arguments) {
-        const usage = USAGE.storage | USAGE.copySrc | USAGE.copyDst;
-        const buffer = newBuffer(slot.sizeBytes, usage, slot.name);
-        views[slot.name] = buffer;
-        const input = inputs[slot.name];
-        checkInput(slot, input);
-        if (input !== undefined) write(device.queue, buffer, input);
-      }
-      const encoder = device.createCommandEncoder({ label: `upsweep.${plan.name}` });
-      this.executor.record(encoder, plan, views);
-      const copies = outputs.map((name) => {
-        const slot = plan.arguments.find((argument) => argument.name === name);
-        if (slot === undefined || slot.sizeBytes === 0) return undefined;
-        const from = views[name] as GPUBuffer;
-        const staging = newBuffer(from.size, USAGE.mapRead | USAGE.copyDst, "readback");
-        encoder.copyBufferToBuffer(from, 0, staging, 0, from.size);
-        return { staging, size: slot.sizeBytes };
+      const { result: copies, refusal } = watched(device, () => {
+        const views: Record<string, GPUBuffer> = {};
+        for (const slot of plan.arguments) {
+          const usage = USAGE.storage | USAGE.copySrc | USAGE.copyDst;
+          const buffer = newBuffer(slot.sizeBytes, usage, slot.name);
+          views[slot.name] = buffer;
+          const input = inputs[slot.name];
+          checkInput(slot, input);
+          if (input !== undefined) write(device.queue, buffer, input);
+        }
+        const encoder = device.createCommandEncoder({ label: `upsweep.${plan.name}` });
+        this.executor.record(encoder, plan, views);
+        const made = outputs.map((name) => {
+          const slot = plan.arguments.find((argument) => argument.name === name);
+          if (slot === undefined || slot.sizeBytes === 0) return undefined;
+          const from = views[name] as GPUBuffer;
+          const staging = newBuffer(from.size, USAGE.mapRead | USAGE.copyDst, "readback");
+          encoder.copyBufferToBuffer(from, 0, staging, 0, from.size);
+          return { staging, size: slot.sizeBytes };
+        });
+        device.queue.submit([encoder.finish()]);
+        return made;
       });
-      device.queue.submit([encoder.finish()]);
-      return await Promise.all(
+      const bytes = Promise.all(
         copies.map(async (copy) => {
           if (copy === undefined) return new ArrayBuffer(0);
           await copy.staging.mapAsync(1);
           return copy.staging.getMappedRange().slice(0, copy.size);
         }),
       );
+      bytes.catch(() => undefined); // what was refused says more
+      const refused = await refusal;
+      if (refused !== undefined) throw new Error(refused);
+      return await bytes;
     } catch (error) {
       if (error instanceof UpsweepError) throw error;
       const why = (await whyLost(device)) ?? messageOf(error);
@@ -231,7 +238,7 @@ function checkInput({ name, sizeBytes, isWritten }: ArgumentSlot, input: ArrayBu
 async function whyLost(device: GPUDevice): Promise<string | undefined> {
   const moment = new Promise<undefined>((resolve) => setTimeout(resolve, 0));
   const lost = await Promise.race([device.lost, moment]);
-  return lost === undefined ? undefined : `the device was lost (${lost.message || lost.reason}).`;
+  return lost === undefined ? undefined : `the device was lost (${(lost.message || lost.reason).replace(/\.$/, "")}).`;
 }
 
 function write(queue: GPUQueue, buffer: GPUBuffer, from: ArrayBufferView): void {

@@ -43,7 +43,10 @@ class InWorker implements LadderHost {
   constructor(module: WebAssembly.Module) {
     this.#worker = new Worker(new URL("./ladders_worker.ts", import.meta.url), { type: "module" });
     this.#worker.onmessage = (event: MessageEvent<LaddersReply>) => this.#settle(event.data);
-    this.#worker.onerror = (event) => this.#end(new UpsweepError("internal", `The worker failed: ${event.message}`));
+    this.#worker.onerror = ({ message }) => {
+      // Without words if its script was not loaded.
+      this.#end(new UpsweepError("internal", `The worker failed: ${message ?? "its script was not loaded"}`));
+    };
     this.#worker.postMessage(module);
   }
   call(request: object, signal?: AbortSignal): Promise<Record<string, unknown>> {

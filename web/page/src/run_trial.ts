@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a trial of the playground once for its result, then for the time that it takes.
+import { UpsweepError, watched } from "../../src/errors.js";
 import { USAGE } from "../../src/executor.js";
 import type { Plan } from "../../src/index.js";
 import type { Spread } from "./ladders_statistics.js";
@@ -22,6 +23,7 @@ export class BoundPlan {
   readonly #session: Session;
   readonly #plan: Plan;
   readonly #buffers: Record<string, GPUBuffer> = {};
+  readonly #refusal: Promise<string | undefined>;
 
   constructor(session: Session, plan: Plan, inputs: Readonly<Record<string, Items>>) {
     this.#session = session;
@@ -29,16 +31,18 @@ export class BoundPlan {
     const { device } = session;
     const usage = USAGE.storage | USAGE.copySrc | USAGE.copyDst;
     try {
-      for (const slot of plan.arguments) {
-        const buffer = device.createBuffer({
-          label: slot.name,
-          size: Math.ceil(Math.max(slot.sizeBytes, 4) / 4) * 4,
-          usage,
-        });
-        this.#buffers[slot.name] = buffer;
-        const input = inputs[slot.name];
-        if (input !== undefined) device.queue.writeBuffer(buffer, 0, input);
-      }
+      this.#refusal = watched(device, () => {
+        for (const slot of plan.arguments) {
+          const buffer = device.createBuffer({
+            label: slot.name,
+            size: Math.ceil(Math.max(slot.sizeBytes, 4) / 4) * 4,
+            usage,
+          });
+          this.#buffers[slot.name] = buffer;
+          const input = inputs[slot.name];
+          if (input !== undefined) device.queue.writeBuffer(buffer, 0, input);
+        }
+      }).refusal;
     } catch (error) {
       this.free();
       throw error;
@@ -47,16 +51,21 @@ export class BoundPlan {
 
   async run(trial: Trial): Promise<Outputs> {
     const { device, up } = this.#session;
-    const encoder = device.createCommandEncoder();
-    up.record(encoder, this.#plan, this.#buffers);
-    const copies = trial.outputs.map(({ name }) => {
-      const from = this.#buffers[name] as GPUBuffer;
-      const to = device.createBuffer({ size: from.size, usage: USAGE.mapRead | USAGE.copyDst });
-      encoder.copyBufferToBuffer(from, 0, to, 0, from.size);
-      return to;
-    });
+    const copies: GPUBuffer[] = [];
     try {
-      device.queue.submit([encoder.finish()]);
+      const { refusal } = watched(device, () => {
+        const encoder = device.createCommandEncoder();
+        up.record(encoder, this.#plan, this.#buffers);
+        for (const { name } of trial.outputs) {
+          const from = this.#buffers[name] as GPUBuffer;
+          const to = device.createBuffer({ size: from.size, usage: USAGE.mapRead | USAGE.copyDst });
+          copies.push(to);
+          encoder.copyBufferToBuffer(from, 0, to, 0, from.size);
+        }
+        device.queue.submit([encoder.finish()]);
+      });
+      const refused = (await this.#refusal) ?? (await refusal);
+      if (refused !== undefined) throw new UpsweepError("device", `The run was refused: ${refused}`);
       const found: Record<string, Items> = {};
       for (const [i, { name, type }] of trial.outputs.entries()) {
         const copy = copies[i] as GPUBuffer;
