@@ -300,8 +300,8 @@ void PipelineCache::cancel() {
   for (const auto& [hash, bucket] : pipelines_) {
     for (const auto& pipeline : bucket) {
       for (auto& ready : std::exchange(pipeline->waiting, {})) {
-        untold_.push_back({std::move(ready), fail(ErrorKind::device,
-                                                  "The context was destroyed before the pipeline was ready.")});
+        untold_.push_back(
+            {std::move(ready), fail(ErrorKind::device, "The context was destroyed before the pipeline was ready.")});
       }
     }
   }
