@@ -220,7 +220,7 @@ describe("ladders", () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page.waitForFunction(() => document.querySelector("#ladders .status").textContent === "Stopped.", LONG);
     assert.equal(await status(), "Stopped.");
-    assert.ok(await runButton().isEnabled());
+    await page.waitForSelector("#ladders button.primary:enabled");
   });
 
   test("a device that is lost in a run ends it; another one goes on", async () => {
@@ -229,7 +229,7 @@ describe("ladders", () => {
     await page.getByRole("button", { name: "Open it again" }).click();
     await ready(page);
     await page.waitForSelector("#ladders .step[data-step]");
-    assert.ok(await page.isHidden("#ladders progress"));
+    await page.waitForSelector("#ladders progress", { state: "hidden" });
     await page.getByLabel("Items", { exact: true }).selectOption("12");
     await runButton().click();
     await page.waitForFunction(() => document.querySelector("#ladders .status").textContent.startsWith("Done."), LONG);
@@ -411,7 +411,7 @@ describe("demo", () => {
     const still = await open("demo", { reducedMotion: "reduce", deviceScaleFactor: 0.5 });
     await ready(still);
     await still.waitForFunction(() => document.querySelector("#demo .status").textContent === "Paused.", LONG);
-    assert.ok(await still.getByRole("button", { name: "Start", exact: true }).isVisible());
+    await still.getByRole("button", { name: "Start", exact: true }).waitFor();
     await still.context().close();
   });
 });
@@ -431,7 +431,7 @@ describe("without WebGPU", () => {
     assert.ok((await page.locator("#ladders .step .idea").count()) > 4);
     assert.ok(await page.isHidden("#ladders button.primary"));
     await page.click("nav a[href='#playground']");
-    assert.ok(await page.isVisible("#playground .hint"));
+    await page.waitForSelector("#playground .hint");
     await pictures(page, "missing");
     await page.click(".languages button[lang=zh]");
     assert.match(await alert.textContent(), /这里没有 WebGPU/);

@@ -161,10 +161,15 @@ function probeTable({ up }: Session): HTMLElement {
   );
 }
 
+// Older browsers do not tell.
+function infoOf(adapter: GPUAdapter): Partial<GPUAdapterInfo> {
+  return adapter.info ?? {};
+}
+
 function facts(session: Session): HTMLElement {
-  const info = session.adapter.info;
+  const info = infoOf(session.adapter);
   const words = t().device;
-  const rows: [string, string][] = [
+  const rows: [string, string | undefined][] = [
     [words.adapter, adapterName(session)],
     [words.kind, session.up.traits.isCpu ? words.kindCpu : words.kindGpu],
     [words.vendor, info.vendor],
@@ -173,13 +178,13 @@ function facts(session: Session): HTMLElement {
     [words.description, info.description],
     [words.subgroupSizes, session.up.traits.subgroups ? subgroupSize(session) : words.none],
   ];
-  const known = rows.filter(([, value]) => value !== "");
+  const known = rows.filter(([, value]) => Boolean(value)) as [string, string][];
   return h("dl", { class: "facts" }, ...known.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 /** Everything as data, for a report of an error. */
 function report({ adapter, device, up }: Session): string {
-  const { info } = adapter;
+  const info = infoOf(adapter);
   const limits = (from: GPUSupportedLimits) => Object.fromEntries(LIMITS.map((name) => [name, from[name]]));
   const all = {
     browser: navigator.userAgent,
