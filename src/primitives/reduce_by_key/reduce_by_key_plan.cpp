@@ -545,7 +545,7 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
   const TileItems keys{.type = shape.key, .unit_items = program.unit_items};
   program.accumulator = count_accumulator();
   program.late_publish = true;
-  program.params.push_back("tile_base");
+  program.params.emplace_back("tile_base");
   program.item_bytes = shape.key.stride_bytes;
   program.written_bytes = shape.key.stride_bytes;
   program.values_bytes = shape.input.stride_bytes;
