@@ -15,14 +15,15 @@ using ::testing::HasSubstr;
 
 class Checks : public GpuTest {
  protected:
-  // The message of recording a reduction, which is not submitted.
-  std::string error_of(const ReduceShape& shape) {
+  // Records a reduction, which is not submitted.
+  Status record(const ReduceShape& shape) {
     const BufferHandle input = make_buffer(context(), 4096);
     const BufferHandle output = make_buffer(context(), 64);
     const EncoderHandle encoder(wgpuDeviceCreateCommandEncoder(context().device(), nullptr));
-    return message_of(record_reduce(context(), encoder.get(), shape, {.input = input.get(), .output = output.get()},
-                                    reduce_tuning()));
+    return record_reduce(context(), encoder.get(), shape, {.input = input.get(), .output = output.get()},
+                         reduce_tuning());
   }
+  std::string error_of(const ReduceShape& shape) { return message_of(record(shape)); }
   static ReduceShape folded_by(const BinaryOperator& op) {
     return {.item_count = Count::on_host(100), .input = ElementType::u32(), .combine = op};
   }
@@ -59,9 +60,11 @@ TEST_P(Checks, AnOperatorThatTakesANameOfTheLibraryIsToldWhich) {
   const auto op = BinaryOperator::custom(
       "pick", "fn tile_index(a: u32) -> u32 { return a; }\nfn pick(a: u32, b: u32) -> u32 { return tile_index(a); }\n",
       "0u");
-  const std::string message = error_of(folded_by(op));
-  EXPECT_THAT(message, HasSubstr("\"tile_index\" is declared twice"));
-  EXPECT_THAT(message, HasSubstr("declares a name that the library uses"));
+  const Status status = record(folded_by(op));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::invalid_request);
+  EXPECT_THAT(status.error().message, HasSubstr("\"tile_index\" is declared twice"));
+  EXPECT_THAT(status.error().message, HasSubstr("declares a name that the library uses"));
 }
 
 TEST_P(Checks, AnErrorInTheTransformIsNamedAsThat) {

@@ -29,16 +29,18 @@ WGPUBufferBindingType binding_type(BindingKind kind, bool is_shared) {
 struct CompilerMessages {
   std::shared_ptr<const Kernel> kernel;
   std::string text;
-  // Whose text the first message is about: library files end in .wgsl, everything else is made of what the caller gave.
+  // Whose fault the first message is: library files end in .wgsl, everything else is made of what the caller gave; a
+  // name that is declared twice is one of the caller's, wherever it is met.
   ErrorKind kind = ErrorKind::internal;
   bool done = false;
   std::shared_ptr<ErrorInbox> late_to;  // set when nobody waits any more
 };
 
+constexpr std::string_view redeclared = "redeclaration of '";
+
 // "redeclaration of 'tile_index'" in text of the caller's is his name meeting one of ours.
 std::string explain_message(const Kernel& kernel, std::uint64_t line, const std::string& message) {
   const std::string where = kernel.locate(static_cast<std::uint32_t>(line));
-  constexpr std::string_view redeclared = "redeclaration of '";
   const auto at = message.find(redeclared);
   if (at != std::string::npos) {
     const auto start = at + redeclared.size();
@@ -60,7 +62,8 @@ void collect_messages(WGPUCompilationInfoRequestStatus, const WGPUCompilationInf
     const bool is_first = messages->text.empty();
     messages->text += "\n   " + explain_message(*messages->kernel, message.lineNum, from_wgpu(message.message));
     const std::string where = messages->kernel->locate(static_cast<std::uint32_t>(message.lineNum));
-    if (is_first && where.find(".wgsl:") == std::string::npos) messages->kind = ErrorKind::invalid_request;
+    const bool is_callers = !where.contains(".wgsl:") || from_wgpu(message.message).contains(redeclared);
+    if (is_first && is_callers) messages->kind = ErrorKind::invalid_request;
   }
   if (messages->late_to == nullptr) return;
   if (!messages->text.empty()) messages->late_to->put({messages->kind, std::move(messages->text)});

@@ -122,10 +122,52 @@ std::string_view taken_name(std::string_view text) {
   return {};
 }
 
+// Behind the comment that begins at `at`; `at` itself if none does. Comments in /* and */ nest.
+std::size_t end_of_comment(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
+  if (text.substr(at, 2) != "/*") return at;
+  std::size_t depth = 0;
+  do {
+    const std::string_view two = text.substr(at, 2);
+    const bool is_mark = two == "/*" || two == "*/";
+    if (two == "/*") ++depth;
+    if (two == "*/") --depth;
+    at += is_mark ? 2 : 1;
+  } while (depth > 0 && at < text.size());
+  return at;
+}
+
+// The line where brackets cease to match, counted from 1; 0 if all do. What is left open would swallow the library's
+// text.
+std::size_t line_of_open_bracket(std::string_view text) {
+  constexpr std::string_view opening = "([{";
+  constexpr std::string_view closing = ")]}";
+  const auto line_of = [&](std::size_t at) {
+    return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, at), '\n'));
+  };
+  std::string open;
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t end = end_of_comment(text, at); end != at) {
+      at = end;
+      continue;
+    }
+    if (const std::size_t kind = opening.find(text[at]); kind != opening.npos) open.push_back(closing[kind]);
+    if (closing.contains(text[at])) {
+      if (open.empty() || open.back() != text[at]) return line_of(at);
+      open.pop_back();
+    }
+    ++at;
+  }
+  return open.empty() ? 0 : line_of(text.find_last_not_of(" \t\r\n"));
+}
+
 }  // namespace
 
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
+  if (const std::size_t line = line_of_open_bracket(text); line != 0 && refused_.empty()) {
+    refused_ = std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line);
+  }
   if (const std::string_view name = taken_name(text); !name.empty() && refused_.empty()) {
     refused_ =
         std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name);

@@ -16,6 +16,7 @@ namespace upsweep {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -180,6 +181,28 @@ TEST(EmbeddedFiles, AreReadFromTheFolderOfUpsweepWgslDir) {
   EXPECT_THAT((*kernel)->text, HasSubstr("struct Thread"));
 }
 #endif
+
+TEST(KernelBuilder, BracketsOfACallersTextMatch) {
+  const auto message = [](std::string_view text) {
+    KernelBuilder builder("test");
+    builder.caller_text("operator \"f\"", text);
+    builder.generated("body", "fn run(workgroup: Workgroup, thread: Thread) {}\n");
+    const auto kernel = std::move(builder).build();
+    return kernel ? std::string("ok") : kernel.error().message;
+  };
+  for (const std::string_view open : {"fn f() {\n  let a = (1 + 2;\n}\n", "fn f() {\n  let a = 1;\n", "fn f() {\n}}\n",
+                                      "// {\nfn f() { /* } /* } */ } */"}) {
+    SCOPED_TRACE(open);
+    EXPECT_THAT(message(open), HasSubstr("operator \"f\":"));
+    EXPECT_THAT(message(open), HasSubstr("brackets are opened and not closed, or the other way round"));
+  }
+  EXPECT_THAT(message("fn f() {\n  let a = 1;\n\n"), HasSubstr("operator \"f\":2: "));
+  EXPECT_THAT(message("fn f() {\n}}\n"), HasSubstr("operator \"f\":2: "));
+  for (const std::string_view closed :
+       {"fn f() { /* ( */ /*{*//*{*/ }  // [", "fn f() { let a = array<u32, 2>(1, 2)[0]; }"}) {
+    EXPECT_THAT(message(closed), Not(HasSubstr("brackets"))) << closed;
+  }
+}
 
 }  // namespace
 }  // namespace upsweep

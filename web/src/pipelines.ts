@@ -157,40 +157,17 @@ async function compilerError(
 ): Promise<UpsweepError> {
   let kind = otherwiseKind;
   let text = "";
-  const given = textsOfCaller(kernel);
   const info = await module.getCompilationInfo().catch(() => undefined);
   for (const message of info?.messages ?? []) {
     if (message.type !== "error") continue;
     const where = locate(kernel, message.lineNum);
-    // Library files end in .wgsl, everything else is made of what the caller gave.
-    const isOfCaller = !where.includes(".wgsl:") || (given.length !== 0 && isDeclaredTwice(message.message));
+    // Library files end in .wgsl, everything else is made of what the caller gave; a name that is declared twice is one
+    // of the caller's, wherever it is met.
+    const isOfCaller = !where.includes(".wgsl:") || isDeclaredTwice(message.message);
     if (text === "" && isOfCaller) kind = "invalid_request";
     text += `\n   ${where}: ${explained(message.message)}`;
   }
-  // What a text leaves open goes on into the library's, where the compiler then stumbles.
-  const open = given.find((one) => !isClosed(one.text));
-  if (open !== undefined && text !== "") {
-    kind = "invalid_request";
-    text = `\n   ${locate(kernel, open.lastLine)}: brackets are opened and not closed, or the other way round${text}`;
-  }
   return new UpsweepError(kind, `Kernel ${kernel.name} was refused by the device:${text || ` ${otherwise}`}`);
-}
-
-// Library files end in .wgsl; the rest is made of what the caller gave.
-function textsOfCaller(kernel: Kernel): { text: string; lastLine: number }[] {
-  const lines = kernel.text.split("\n");
-  return kernel.lines.flatMap(({ firstLine, origin }, i) => {
-    if (origin.endsWith(".wgsl")) return [];
-    const lastLine = (kernel.lines[i + 1]?.firstLine ?? lines.length + 1) - 1;
-    return [{ text: lines.slice(firstLine - 1, lastLine).join("\n"), lastLine }];
-  });
-}
-
-function isClosed(text: string): boolean {
-  const code = text.replace(/\/\/.*|\/\*[\s\S]*?\*\//g, "");
-  return ["()", "[]", "{}"].every(
-    ([open, close]) => code.split(open as string).length === code.split(close as string).length,
-  );
 }
 
 function isDeclaredTwice(message: string): boolean {
