@@ -56,7 +56,8 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
   const auto y = host::multiply(**context, *on_device, x);
   if (!y) return failed_in(command.matrix, y.error());
   std::optional<bench::ProductSpeed> speed;
-  if (command.repeat != 0) {
+  const bool has_rows = matrix->row_count != 0;
+  if (command.repeat != 0 && has_rows) {
     const auto measured = bench::measure_product(**context, *on_device, command.repeat);
     if (!measured) return failed_in(command.matrix, measured.error());
     speed = *measured;
@@ -93,6 +94,7 @@ Outcome run_spmv(Program& program, const SpmvCommand& command) {
     std::cerr << describe(command.matrix, *matrix) << '\n'
               << in_option_names(to_string(on_device->shape()) + ": " + analysis.reason) << '\n';
   }
+  if (command.repeat != 0 && !has_rows) std::cout << "the product has no rows: there is nothing to time\n";
   if (!speed) return {};
   if (speed->seconds == 0) {
     std::cout << "the product could not be timed\n";

@@ -220,7 +220,7 @@ function check(label: () => string, box: HTMLInputElement): HTMLElement {
 
 /** The line of the reader's text that an error names: files of the library end in .wgsl. */
 export function lineOf(message: string): number | undefined {
-  for (const [, origin, line] of message.matchAll(/^\s+(\S.*?):(\d+): /gm)) {
+  for (const [, origin, line] of message.matchAll(/^\s*(\S.*?):(\d+): /gm)) {
     if (origin?.endsWith(".wgsl") === false) return Number(line);
   }
   return undefined;
