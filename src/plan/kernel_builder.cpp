@@ -151,7 +151,7 @@ std::size_t line_of_open_bracket(std::string_view text) {
       at = end;
       continue;
     }
-    if (const std::size_t kind = opening.find(text[at]); kind != opening.npos) open.push_back(closing[kind]);
+    if (const std::size_t kind = opening.find(text[at]); kind != std::string_view::npos) open.push_back(closing[kind]);
     if (closing.contains(text[at])) {
       if (open.empty() || open.back() != text[at]) return line_of(at);
       open.pop_back();
