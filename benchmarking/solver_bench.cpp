@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <format>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -46,6 +47,19 @@ class MatrixBench : public LibraryBench {
   static Result<BufferView> filled(Session& session, const std::string& label, std::uint64_t count, float value) {
     const std::vector<float> items(count, value);
     return upload(session, label, std::as_bytes(std::span(items)));
+  }
+  struct NewBuffer {
+    const char* label;
+    BufferView* view;
+    std::uint64_t words;
+  };
+  static Status make_buffers(Session& session, std::initializer_list<NewBuffer> wanted) {
+    for (const NewBuffer& one : wanted) {
+      const auto made = session.buffer(one.label, one.words);
+      if (!made) return std::unexpected(made.error());
+      *one.view = *made;
+    }
+    return {};
   }
   static std::string detail_of(const CsrMatrix& matrix) {
     return std::format("{} entries, at most {} a row", matrix.columns.size(), matrix.longest_row());
@@ -93,14 +107,11 @@ class CgBench : public MatrixBench {
     const auto b = filled(session, "b", row_count, 1);
     if (!b) return std::unexpected(b.error());
     buffers_.b = *b;
-    for (const auto& [label, view, words] : {std::tuple{"solution", &buffers_.x, row_count},
-                                             {"residual", &buffers_.residual, row_count},
-                                             {"direction", &buffers_.direction, row_count},
-                                             {"state", &buffers_.state, cg_state_bytes / 4}}) {
-      const auto made = session.buffer(label, words);
-      if (!made) return std::unexpected(made.error());
-      *view = *made;
-    }
+    const Status made = make_buffers(session, {{"solution", &buffers_.x, row_count},
+                                               {"residual", &buffers_.residual, row_count},
+                                               {"direction", &buffers_.direction, row_count},
+                                               {"state", &buffers_.state, cg_state_bytes / 4}});
+    if (!made) return std::unexpected(made.error());
     constexpr std::uint64_t vectors = 12;  // read and written; see the room's README
     return Expectation{.outputs = {buffers_.x, buffers_.state},
                        .check = [this, &session] { return check(session.context()); },
@@ -154,13 +165,10 @@ class PagerankBench : public MatrixBench {
     const auto inverse = upload(session, "inverse_out", std::as_bytes(std::span(inverse_out)));
     if (!inverse) return std::unexpected(inverse.error());
     buffers_.inverse_out = *inverse;
-    for (const auto& [label, view, words] : {std::tuple{"ranks", &buffers_.ranks, row_count},
-                                             {"scaled_ranks", &buffers_.scaled_ranks, row_count},
-                                             {"state", &buffers_.state, pagerank_state_bytes / 4}}) {
-      const auto made = session.buffer(label, words);
-      if (!made) return std::unexpected(made.error());
-      *view = *made;
-    }
+    const Status made = make_buffers(session, {{"ranks", &buffers_.ranks, row_count},
+                                               {"scaled_ranks", &buffers_.scaled_ranks, row_count},
+                                               {"state", &buffers_.state, pagerank_state_bytes / 4}});
+    if (!made) return std::unexpected(made.error());
     constexpr std::uint64_t vectors = 7;  // read and written; see the room's README
     return Expectation{.outputs = {buffers_.ranks, buffers_.state},
                        .check = [this, &session] { return check(session.context()); },
@@ -212,9 +220,8 @@ class StatisticsBench : public MatrixBench {
               .block_sizes = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 16,
               .skip_large_blocks = true};
     shape_.csr.longest_row = 0;
-    const auto statistics = session.buffer("statistics", sizeof(CsrStatistics) / 4);
-    if (!statistics) return std::unexpected(statistics.error());
-    statistics_ = *statistics;
+    const Status made = make_buffers(session, {{"statistics", &statistics_, sizeof(CsrStatistics) / 4}});
+    if (!made) return std::unexpected(made.error());
     return Expectation{
         .outputs = {statistics_},
         .check = [this, &session, longest = matrix.longest_row()] { return check(session.context(), longest); },
@@ -272,14 +279,11 @@ class CooToCsrBench : public MatrixBench {
     shape_ = {.coo = on_device->shape};
     buffers_ = {.coo = on_device->buffers};
     const std::uint64_t entries = matrix.columns.size();
-    for (const auto& [label, view, words] : {std::tuple{"offsets", &buffers_.csr.row_offsets, row_count + 1},
-                                             {"columns", &buffers_.csr.columns, entries},
-                                             {"values", &buffers_.csr.values, entries},
-                                             {"count", &buffers_.stored_count, std::uint64_t{1}}}) {
-      const auto made = session.buffer(label, words);
-      if (!made) return std::unexpected(made.error());
-      *view = *made;
-    }
+    const Status made = make_buffers(session, {{"offsets", &buffers_.csr.row_offsets, row_count + 1},
+                                               {"columns", &buffers_.csr.columns, entries},
+                                               {"values", &buffers_.csr.values, entries},
+                                               {"count", &buffers_.stored_count, 1}});
+    if (!made) return std::unexpected(made.error());
     columns_ = matrix.columns;
     return Expectation{.outputs = {buffers_.csr.columns, buffers_.stored_count},
                        .check = [this, &session] { return check(session.context()); },

@@ -18,6 +18,7 @@ export const USAGE = {
   uniform: 0x40,
   storage: 0x80,
   indirect: 0x100,
+  queryResolve: 0x200,
 } as const;
 
 const GRIDS_GROUP = 1;

@@ -251,31 +251,33 @@ function write(queue: GPUQueue, buffer: GPUBuffer, from: ArrayBufferView): void 
   queue.writeBuffer(buffer, whole, last);
 }
 
+/** What kernels can make use of. */
+export const USED_FEATURES: readonly GPUFeatureName[] = ["subgroups", "shader-f16", "timestamp-query"];
+/** What plans depend on. */
+export const USED_LIMITS = [
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeWorkgroupsPerDimension",
+  "maxStorageBuffersPerShaderStage",
+  "maxStorageBufferBindingSize",
+  "maxBufferSize",
+  "minStorageBufferOffsetAlignment",
+  "minUniformBufferOffsetAlignment",
+] as const;
+
 /** A device with what kernels can use: subgroups, f16, timestamps, and the adapter's own limits. */
 export async function openDevice(gpu?: GPU): Promise<GPUDevice> {
   const from = gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
   if (from === undefined) throw new UpsweepError("unsupported", "There is no WebGPU here: navigator.gpu is missing.");
   const adapter = await from.requestAdapter({ powerPreference: "high-performance" });
   if (adapter === null) throw new UpsweepError("device", "No WebGPU adapter was found.");
-  const wanted: GPUFeatureName[] = ["subgroups", "shader-f16", "timestamp-query"];
   const requiredLimits: Record<string, number> = {};
-  for (const name of [
-    "maxComputeInvocationsPerWorkgroup",
-    "maxComputeWorkgroupSizeX",
-    "maxComputeWorkgroupStorageSize",
-    "maxComputeWorkgroupsPerDimension",
-    "maxStorageBuffersPerShaderStage",
-    "maxStorageBufferBindingSize",
-    "maxBufferSize",
-    "minStorageBufferOffsetAlignment",
-    "minUniformBufferOffsetAlignment",
-  ] as const) {
-    requiredLimits[name] = adapter.limits[name];
-  }
+  for (const name of USED_LIMITS) requiredLimits[name] = adapter.limits[name];
   try {
     return await adapter.requestDevice({
       label: "upsweep",
-      requiredFeatures: wanted.filter((feature) => adapter.features.has(feature)),
+      requiredFeatures: USED_FEATURES.filter((feature) => adapter.features.has(feature)),
       requiredLimits,
     });
   } catch (error) {

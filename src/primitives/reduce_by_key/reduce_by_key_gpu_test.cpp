@@ -101,6 +101,40 @@ class ReduceByKeyGpu : public GpuTest {
     }
   }
 
+  /// Records the same float sums `repeats` times, after `prepare(repeat)`: all have the same bits. Keys and input begin
+  /// `input_offset` bytes into their range.
+  template <typename Prepare>
+  void expect_repeating_sums(std::uint32_t count, std::uint32_t repeats, std::uint64_t input_offset,
+                             const std::optional<ScanTuning>& tuning, Prepare prepare) {
+    Random random(test_seed());
+    SCOPED_TRACE(seed_note(test_seed()));
+    const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5000, random);
+    const auto items = random_items<float>(count, 1, Values::unit);
+    const GuardedBuffer key_buffer(context(), bytes_of(keys), input_offset);
+    const GuardedBuffer input(context(), bytes_of(items), input_offset);
+    const GuardedBuffer unique_keys(context(), bytes_of(keys), 4);
+    const GuardedBuffer output(context(), bytes_of(unwritten<float>(count)), 4);
+    const GuardedBuffer number(context(), bytes_of(std::vector<std::uint32_t>(1)), 4);
+    std::vector<std::byte> first;
+    for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
+      prepare(repeat);
+      run([&](WGPUCommandEncoder encoder) {
+        return record_reduce_by_key(context(), encoder,
+                                    {.item_count = Count::on_host(count), .determinism = Determinism::run_to_run},
+                                    {.keys = key_buffer.view(),
+                                     .input = input.view(),
+                                     .unique_keys = unique_keys.view(),
+                                     .output = output.view(),
+                                     .count = number.view()},
+                                    tuning);
+      });
+      const auto bits = output.read_and_check_guards();
+      if (repeat == 0) first = bits;
+      ASSERT_TRUE(bits == first) << "run " << repeat;
+    }
+    expect_near_sums(keys, items, items_of<float>(first));
+  }
+
   /// Can the device take keys and values apart where there are many tiles?
   [[nodiscard]] bool takes_values_after_keys() const {
     const DeviceTraits& traits = context().traits();
@@ -383,69 +417,18 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
 }
 
 TEST_P(ReduceByKeyThoroughGpu, FloatSumsRepeatWhereAskedFor) {
-  Random random(test_seed());
-  SCOPED_TRACE(seed_note(test_seed()));
-  const std::uint32_t count = affordable(60'000);
-  const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5000, random);
-  const auto items = random_items<float>(count, 1, Values::unit);
-  const GuardedBuffer key_buffer(context(), bytes_of(keys), 4);
-  const GuardedBuffer input(context(), bytes_of(items), 4);
-  const GuardedBuffer unique_keys(context(), bytes_of(keys), 4);
-  const GuardedBuffer output(context(), bytes_of(unwritten<float>(count)), 4);
-  const GuardedBuffer number(context(), bytes_of(std::vector<std::uint32_t>(1)), 4);
-  std::vector<std::byte> first;
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    run([&](WGPUCommandEncoder encoder) {
-      return record_reduce_by_key(context(), encoder,
-                                  {.item_count = Count::on_host(count), .determinism = Determinism::run_to_run},
-                                  {.keys = key_buffer.view(),
-                                   .input = input.view(),
-                                   .unique_keys = unique_keys.view(),
-                                   .output = output.view(),
-                                   .count = number.view()},
-                                  scan_tuning());
-    });
-    const auto bits = output.read_and_check_guards();
-    if (repeat == 0) first = bits;
-    ASSERT_TRUE(bits == first) << "run " << repeat;
-  }
-  expect_near_sums(keys, items, items_of<float>(first));
+  expect_repeating_sums(affordable(60'000), 20, 4, scan_tuning(), [](std::uint32_t) {});
 }
 
 // A single pass does where only counts look back, whatever tiles wait for.
 TEST_P(ReduceByKeyThoroughGpu, FloatSumsOfManyTilesRepeat) {
-  Random random(test_seed());
-  SCOPED_TRACE(seed_note(test_seed()));
-  const ScanTuning tuning{.workgroup_size = 32, .rows = 8};
   const std::uint32_t count = (takes_values_after_keys() ? 300 : 20) * 1024 + 5;
-  const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 5000, random);
-  const auto items = random_items<float>(count, 1, Values::unit);
-  const GuardedBuffer key_buffer(context(), bytes_of(keys));
-  const GuardedBuffer input(context(), bytes_of(items));
-  const GuardedBuffer unique_keys(context(), bytes_of(keys), 4);
-  const GuardedBuffer output(context(), bytes_of(unwritten<float>(count)), 4);
-  const GuardedBuffer number(context(), bytes_of(std::vector<std::uint32_t>(1)), 4);
   DeviceTraits traits = context().traits();
-  std::vector<std::byte> first;
-  for (std::uint32_t repeat = 0; repeat < 4; ++repeat) {
+  expect_repeating_sums(count, 4, 0, ScanTuning{.workgroup_size = 32, .rows = 8}, [&](std::uint32_t repeat) {
     traits.test_hidden_chunks = repeat;
     traits.test_shuffled_tiles = repeat == 2;
     context().override_traits(traits);
-    run([&](WGPUCommandEncoder encoder) {
-      return record_reduce_by_key(context(), encoder,
-                                  {.item_count = Count::on_host(count), .determinism = Determinism::run_to_run},
-                                  {.keys = key_buffer.view(),
-                                   .input = input.view(),
-                                   .unique_keys = unique_keys.view(),
-                                   .output = output.view(),
-                                   .count = number.view()},
-                                  tuning);
-    });
-    const auto bits = output.read_and_check_guards();
-    if (repeat == 0) first = bits;
-    ASSERT_TRUE(bits == first) << "run " << repeat;
-  }
-  expect_near_sums(keys, items, items_of<float>(first));
+  });
 }
 
 TEST_P(ReduceByKeyThoroughGpu, TilesThatNeverPublishChangeNothing) {

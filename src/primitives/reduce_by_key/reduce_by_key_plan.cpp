@@ -62,6 +62,11 @@ std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning
          (4 + op.accumulator_bytes) * subgroup_slots(tuning.workgroup_size);
 }
 
+// Masks of heads go from one kernel to the other, so subgroups must have one size, and eight lanes for a word.
+bool has_known_lanes(const DeviceTraits& traits) {
+  return traits.subgroup_min_size >= 8 && traits.subgroup_min_size == traits.subgroup_max_size;
+}
+
 // Keys and values that may be taken one after the other.
 bool has_split_types(const ReduceByKeyShape& shape) {
   return shape.key.stride_bytes == 4 && unit_items_of(shape.key) == 4 && shape.input.stride_bytes == 4 &&
@@ -523,20 +528,18 @@ void add_count_of_runs(KernelBuilder& builder, std::string_view end_run) {
                                          end_run));
 }
 
-// Heads first, then values: for many tiles, whose look-back is short if it carries counts only. Masks of heads go from
-// one kernel to the other, so subgroups must have one size.
+// Heads first, then values: for many tiles, whose look-back is short if it carries counts only.
 bool splits(const Problem& problem, const DeviceTraits& traits, const ScanTuning& tuning, std::uint32_t unit_items) {
   const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * unit_items;
   const std::uint64_t least = sums_wrap(problem.shape) ? least_split_tiles_of_differences : least_split_tiles;
   // With what windows bind, vectors must be sure to fit.
   const std::uint32_t buffers = problem.shape.item_count.read_on_device ? 9 : 8;
-  const bool has_one_size = traits.subgroup_min_size >= 8 && traits.subgroup_min_size == traits.subgroup_max_size;
   const std::uint32_t bytes =
       scan_workgroup_bytes(count_accumulator(), tuning, traits) + values_workgroup_bytes(problem.op, tuning);
-  return has_one_size && traits.max_storage_buffers >= buffers && scans_by_lanes(count_accumulator(), tuning, traits) &&
-         has_split_types(problem.shape) && tuning.rows * unit_items == thread_values && unit_items == 4 &&
-         words_of_type(problem.op.accumulator) != 0 && bytes <= traits.max_workgroup_bytes &&
-         problem.shape.item_count.max > least * tile;
+  return has_known_lanes(traits) && traits.max_storage_buffers >= buffers &&
+         scans_by_lanes(count_accumulator(), tuning, traits) && has_split_types(problem.shape) &&
+         tuning.rows * unit_items == thread_values && unit_items == 4 && words_of_type(problem.op.accumulator) != 0 &&
+         bytes <= traits.max_workgroup_bytes && problem.shape.item_count.max > least * tile;
 }
 
 TileProgram make_split_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
@@ -670,8 +673,7 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
       select_scan_tuning(std::max(shape.key.stride_bytes, shape.input.stride_bytes), shape.item_count.max, traits);
   // H200, 2026-11-30, runs of 4 at 2^26: sums that wrap 332 us with 8 vectors, about 450 with 4 (variants of this
   // text); others 476 with 6, 529 with 4, 647 with 8, which spill, unless keys and values are taken apart.
-  const bool may_split = has_split_types(shape) && traits.subgroup_min_size >= 8 &&
-                         traits.subgroup_min_size == traits.subgroup_max_size && traits.emulated_subgroup_size == 0;
+  const bool may_split = has_split_types(shape) && has_known_lanes(traits) && traits.emulated_subgroup_size == 0;
   tuning.rows = std::min(tuning.rows, sums_wrap(shape) || may_split ? 8u : 6u);
   return tuning;
 }

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Your device: what the browser says of it, what the probe found, and what both mean.
 import type { Plan } from "../../src/index.js";
+import { USED_FEATURES, USED_LIMITS } from "../../src/upsweep.js";
 import { h, live, rebuilt, show } from "./dom.js";
 import { bytes, number, t } from "./language.js";
 import type { Session, Sessions } from "./session.js";
 
-const LIMITS = [
-  "maxComputeInvocationsPerWorkgroup",
-  "maxComputeWorkgroupSizeX",
-  "maxComputeWorkgroupStorageSize",
-  "maxComputeWorkgroupsPerDimension",
-  "maxStorageBuffersPerShaderStage",
-  "maxStorageBufferBindingSize",
-  "maxBufferSize",
-  "minStorageBufferOffsetAlignment",
-  "minUniformBufferOffsetAlignment",
-] as const;
-const USED_FEATURES = ["subgroups", "shader-f16", "timestamp-query"];
 const PATH_ITEMS = 2 ** 22;
 
 export function adapterName({ up }: Session): string {
@@ -106,9 +95,9 @@ function pathTable(session: Session): HTMLElement {
 }
 
 function limitTable({ adapter, device }: Session): HTMLElement {
-  const text = (name: (typeof LIMITS)[number], value: number) =>
+  const text = (name: (typeof USED_LIMITS)[number], value: number) =>
     /Size$/.test(name) && !/WorkgroupSize/.test(name) ? bytes(value) : number(value);
-  const rows = LIMITS.map((name) =>
+  const rows = USED_LIMITS.map((name) =>
     row(h("code", {}, name), text(name, adapter.limits[name]), text(name, device.limits[name])),
   );
   const words = () => t().device;
@@ -185,7 +174,7 @@ function facts(session: Session): HTMLElement {
 /** Everything as data, for a report of an error. */
 function report({ adapter, device, up }: Session): string {
   const info = infoOf(adapter);
-  const limits = (from: GPUSupportedLimits) => Object.fromEntries(LIMITS.map((name) => [name, from[name]]));
+  const limits = (from: GPUSupportedLimits) => Object.fromEntries(USED_LIMITS.map((name) => [name, from[name]]));
   const all = {
     browser: navigator.userAgent,
     adapter: {

@@ -15,9 +15,6 @@ const WARM_UP_MS = 30;
 const MOST_WARM_UP = 256;
 const MOST_DISPATCHES = 4096;
 
-// Values of GPUBufferUsage: not every host has the globals.
-const QUERY_RESOLVE = 0x200;
-
 export interface Work {
   record: Recorder;
   /** Dispatches that one recording takes. */
@@ -39,7 +36,7 @@ export class Stopwatch {
     if (!device.features.has("timestamp-query")) return;
     const size = 2 * SAMPLES * 8;
     this.#queries = device.createQuerySet({ label: "ladders", type: "timestamp", count: 2 * SAMPLES });
-    this.#resolved = device.createBuffer({ label: "ladders", size, usage: QUERY_RESOLVE | USAGE.copySrc });
+    this.#resolved = device.createBuffer({ label: "ladders", size, usage: USAGE.queryResolve | USAGE.copySrc });
     this.#readable = device.createBuffer({ label: "ladders", size, usage: USAGE.mapRead | USAGE.copyDst });
   }
 

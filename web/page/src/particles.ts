@@ -22,8 +22,7 @@ const WORKGROUP = 256;
 const SCENE_BYTES = 64;
 const PARTICLE_BYTES = 16;
 const PARTICLES_A_CELL = 16;
-// Values of GPUBufferUsage, GPUShaderStage and GPUMapMode, which TypeScript does not declare.
-const QUERY_RESOLVE = 0x200;
+// Values of GPUShaderStage and GPUMapMode, which TypeScript does not declare.
 const COMPUTE = 4;
 const DRAW = 3;
 const MAP_READ = 1;
@@ -86,7 +85,7 @@ class StageClock {
     const count = STAGES.length * 2;
     this.#queries = device.createQuerySet({ type: "timestamp", count });
     const size = count * 8;
-    this.#resolved = device.createBuffer({ size, usage: QUERY_RESOLVE | USAGE.copySrc });
+    this.#resolved = device.createBuffer({ size, usage: USAGE.queryResolve | USAGE.copySrc });
     this.#read = device.createBuffer({ size, usage: USAGE.mapRead | USAGE.copyDst });
   }
   writes(stage: Stage): GPUComputePassTimestampWrites {
@@ -184,10 +183,7 @@ export class Particles {
   #histogram() {
     const { cells, counts } = this.#buffers;
     const bins = { kind: "integers" as const, count: this.side ** 2 };
-    // The cells of neighbours in memory are mostly the same. Many bins of few samples each would not pay for the planner's
-    // windows, which every workgroup clears and adds up.
-    const tuning = bins.count > 4096 ? { path: "cache" as const } : undefined;
-    return { itemCount: this.count, sample: "u32" as const, bins, tuning, buffers: { input: cells, output: counts } };
+    return { itemCount: this.count, sample: "u32" as const, bins, buffers: { input: cells, output: counts } };
   }
   #scan() {
     const { counts, starts } = this.#buffers;

@@ -13,6 +13,14 @@ namespace upsweep::web {
 LadderStep cpu_step(std::string title);
 LadderStep library_step();
 
+// A ladder's own steps, as the list in its header has them.
+template <typename Steps>
+void add_steps(std::vector<LadderStep>& all, const Steps& steps) {
+  for (const auto step : steps) {
+    all.push_back({.id = std::string(step_name(step)), .title = std::string(step_title(step))});
+  }
+}
+
 // A page on a GPU runs single-pass kernels only where the self-test did; on a CPU adapter it does not run.
 bool has_look_back(const DeviceTraits& traits);
 std::unexpected<Error> no_look_back();

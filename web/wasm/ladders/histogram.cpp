@@ -20,9 +20,7 @@ class HistogramLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps() const override {
     std::vector<LadderStep> all{cpu_step("CPU, one thread")};
-    for (const bench::HistogramStep step : bench::histogram_steps) {
-      all.push_back({.id = std::string(bench::step_name(step)), .title = std::string(bench::step_title(step))});
-    }
+    add_steps(all, bench::histogram_steps);
     all.push_back(library_step());
     return all;
   }

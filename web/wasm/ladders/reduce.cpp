@@ -15,9 +15,7 @@ class ReduceLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps() const override {
     std::vector<LadderStep> all{cpu_step("CPU, one thread")};
-    for (const bench::ReduceStep step : bench::reduce_steps) {
-      all.push_back({.id = std::string(bench::step_name(step)), .title = std::string(bench::step_title(step))});
-    }
+    add_steps(all, bench::reduce_steps);
     all.push_back(library_step());
     return all;
   }

@@ -17,9 +17,7 @@ class ScanLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps() const override {
     std::vector<LadderStep> all{cpu_step("CPU, one thread")};
-    for (const bench::ScanStep step : bench::scan_steps) {
-      all.push_back({.id = std::string(bench::step_name(step)), .title = std::string(bench::step_title(step))});
-    }
+    add_steps(all, bench::scan_steps);
     for (const bench::LibraryScan& scan : bench::library_scans) {
       all.push_back({.id = std::string(scan.name), .title = std::string(scan.title)});
     }

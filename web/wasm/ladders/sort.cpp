@@ -25,9 +25,7 @@ class SortLadder : public Ladder {
                    .title = "CPU, std::stable_sort on all threads",
                    .on_cpu = true,
                    .refusal = "The module of this page has one thread; `upsweep bench --ladder sort` runs this step."});
-    for (const bench::SortStep step : bench::sort_steps) {
-      all.push_back({.id = std::string(bench::step_name(step)), .title = std::string(bench::step_title(step))});
-    }
+    add_steps(all, bench::sort_steps);
     all.push_back(library_step());
     return all;
   }

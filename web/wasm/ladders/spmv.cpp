@@ -24,9 +24,7 @@ class SpmvLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps() const override {
     std::vector<LadderStep> all{cpu_step(std::string(bench::cpu_spmv_title()))};
-    for (const bench::SpmvStep step : bench::spmv_steps) {
-      all.push_back({.id = std::string(bench::step_name(step)), .title = std::string(bench::step_title(step))});
-    }
+    add_steps(all, bench::spmv_steps);
     // The choice between formats needs the matrix on the device (SparseMatrix of the C++ library).
     all.push_back({.id = "library", .title = "the library's choice for CSR"});
     return all;
