@@ -205,9 +205,12 @@ Result<std::unique_ptr<Context>> probed(std::unique_ptr<Context> context) {
   }
   const Context::Impl& impl = context->impl();
   if (impl.options.probe && impl.options.self_test && impl.waiter.can_wait() && !impl.traits.is_cpu) {
-    if (const Status ok = run_self_test(*context); !ok) return with_context(ok.error(), "testing the device");
     // Elsewhere nothing asks for it.
-    if (impl.traits.adapter_vendor == "nvidia") {
+    const bool may_rank_in_order = impl.traits.adapter_vendor == "nvidia";
+    begin_self_test(*context);
+    if (may_rank_in_order) begin_lock_step_test(*context);
+    if (const Status ok = run_self_test(*context); !ok) return with_context(ok.error(), "testing the device");
+    if (may_rank_in_order) {
       if (const Status ok = run_lock_step_test(*context); !ok) return with_context(ok.error(), "testing the device");
     }
   }

@@ -16,6 +16,10 @@ Status run_self_test(Context& context);
 // The same for the trait `lock_step`: a sort of one tile, many times. src/primitives/sort/sort_self_test.cpp.
 Status run_lock_step_test(Context& context);
 
+// Begin the pipelines of a test, so that those of several tests are compiled at the same time.
+void begin_self_test(Context& context);
+void begin_lock_step_test(Context& context);
+
 // The first words of `output` after what record(encoder) recorded has run.
 template <typename Record>
 Result<std::vector<std::uint32_t>> words_after(Context& context, Record record, WGPUBuffer output,

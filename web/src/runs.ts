@@ -339,11 +339,15 @@ export class Sort extends ArrayPrimitive<shapes.SortShape, shapes.SortBuffers, s
       executor.record(target, plan, views);
       return;
     }
-    // Where one cannot be made, small tiles serve on.
-    for (const kernel of waiting) executor.pipelines.prepare(kernel).catch(() => undefined);
     const small: Partial<shapes.SortTuning> = { itemsPerThread: 4, stageRounds: 1 };
     if (options["segmentCount"] !== undefined) small.oneWorkgroupItems = 4 * Number(tuning["workgroupSize"]);
-    executor.record(target, this.answerFor({ ...options, tuning: small }, views).plan, views);
+    const standIn = this.answerFor({ ...options, tuning: small }, views).plan;
+    const hasStoodIn = standIn.kernels.every((kernel) => executor.pipelines.isReady(kernel));
+    executor.record(target, standIn, views);
+    // The large ones are begun by the next call: compilers get into each other's way. Where one cannot be made, small
+    // tiles serve on.
+    if (!hasStoodIn) return;
+    for (const kernel of waiting) executor.pipelines.prepare(kernel).catch(() => undefined);
   }
 
   /** The keys in ascending order (or `descending`). Stable, of -0 and 0, too; NaN is the greatest. */

@@ -103,6 +103,12 @@ function isEqual(a: Uint32Array, b: Uint32Array): boolean {
   return a.length === b.length && a.every((word, i) => word === b[i]);
 }
 
+function testedTuning(up: Upsweep): object {
+  return { ...up.scan.tuning({ itemCount: 2 ** 24, input: "u32" }), path: "single_pass" };
+}
+
+const PREDICATE = "x % 3u != 1u";
+
 async function isScanRight(up: Upsweep, items: Uint32Array<ArrayBuffer>, tuning: object): Promise<boolean> {
   const shape = { itemCount: items.length, input: "u32" as const, tuning };
   const [output] = (await up.runPlan(up.scan.plan(shape), { input: items }, ["output"])) as [ArrayBuffer];
@@ -115,7 +121,7 @@ async function isScanRight(up: Upsweep, items: Uint32Array<ArrayBuffer>, tuning:
 }
 
 async function isSelectRight(up: Upsweep, items: Uint32Array<ArrayBuffer>, tuning: object): Promise<boolean> {
-  const shape = { itemCount: items.length, input: "u32" as const, predicate: "x % 3u != 1u", tuning };
+  const shape = { itemCount: items.length, input: "u32" as const, predicate: PREDICATE, tuning };
   const [output, count] = (await up.runPlan(up.select.plan(shape), { input: items }, ["output", "count"])) as [
     ArrayBuffer,
     ArrayBuffer,
@@ -131,14 +137,13 @@ export async function selfTest(up: Upsweep, report: ProbeReport): Promise<void> 
   let isRight = true;
   try {
     const items = randomItems(MOST_TILES * TILE_ITEMS);
-    const large = { itemCount: 2 ** 24, input: "u32" as const };
     for (const [testHiddenChunks, tileCounts] of [
       [0, [1, 2, 3, 40, MOST_TILES]],
       // With hidden tiles only the longest: it is the fallback that is tried.
       [3, [MOST_TILES]],
     ] as const) {
       up.overrideTraits({ ...traits, testHiddenChunks });
-      const tuning = { ...up.scan.tuning(large), path: "single_pass" };
+      const tuning = testedTuning(up);
       for (const tiles of tileCounts) {
         const part = items.slice(0, tiles * TILE_ITEMS - 5);
         isRight &&= await isScanRight(up, part, tuning);
@@ -169,9 +174,8 @@ function keysOfRound(round: number): Uint32Array<ArrayBuffer> {
   return keys;
 }
 
-/** Sets the trait `lockStep` if sorts that rank without barriers are right. */
-export async function lockStepTest(up: Upsweep, report: ProbeReport): Promise<void> {
-  const shape = {
+function lockStepShape(up: Upsweep) {
+  return {
     itemCount: SORT_ITEMS,
     writeIndices: true,
     // All knobs are set: those of a tuning made by hand in C++.
@@ -190,9 +194,13 @@ export async function lockStepTest(up: Upsweep, report: ProbeReport): Promise<vo
       oneWorkgroupItems: 2048,
     },
   } as const;
+}
+
+/** Sets the trait `lockStep` if sorts that rank without barriers are right. */
+export async function lockStepTest(up: Upsweep, report: ProbeReport): Promise<void> {
   let isRight = true;
   try {
-    const plan = up.sort.plan(shape);
+    const plan = up.sort.plan(lockStepShape(up));
     for (let round = 0; round < 12 && isRight; ++round) {
       const keys = keysOfRound(round);
       const [indices] = (await up.runPlan(plan, { keys }, ["indices"])) as [ArrayBuffer];
@@ -205,4 +213,13 @@ export async function lockStepTest(up: Upsweep, report: ProbeReport): Promise<vo
   }
   up.overrideTraits({ ...up.traits, lockStep: isRight });
   report.lockStep = isRight;
+}
+
+/** Compiles the pipelines of the tests, all at the same time. */
+export async function prepareTests(up: Upsweep, withLockStep: boolean): Promise<void> {
+  const shape = { itemCount: MOST_TILES * TILE_ITEMS, input: "u32" as const, tuning: testedTuning(up) };
+  const pipelines = [up.scan.prepare(shape), up.select.prepare({ ...shape, predicate: PREDICATE })];
+  if (withLockStep) pipelines.push(up.sort.prepare(lockStepShape(up)));
+  // What is refused here is met again, and reported, by the test that needs it.
+  await Promise.allSettled(pipelines);
 }

@@ -4,7 +4,7 @@ import { Executor, type ExecutorStatistics, type RecordTarget, USAGE } from "./e
 import type { ArgumentSlot, Kernel, Plan } from "./plan.js";
 import { loadPlanner, type PlanAnswer, type Planner } from "./planner.js";
 import * as runs from "./runs.js";
-import { lockStepTest, NO_REPORT, type ProbeReport, probe, selfTest } from "./self_test.js";
+import { lockStepTest, NO_REPORT, type ProbeReport, prepareTests, probe, selfTest } from "./self_test.js";
 import { type DeviceTraits, readTraits } from "./traits.js";
 import type { Arguments } from "./views.js";
 import type { WasmSource } from "./wasm.js";
@@ -88,9 +88,11 @@ export class Upsweep implements runs.ArrayHost {
       if (options.probe !== false) {
         await probe(up, up.#report);
         if (options.selfTest ?? !up.traits.isCpu) {
-          await selfTest(up, up.#report);
           // Elsewhere nothing asks for it.
-          if (up.traits.adapterVendor === "nvidia") await lockStepTest(up, up.#report);
+          const mayRankInOrder = up.traits.adapterVendor === "nvidia";
+          await prepareTests(up, mayRankInOrder);
+          await selfTest(up, up.#report);
+          if (mayRankInOrder) await lockStepTest(up, up.#report);
         }
       }
     } catch (error) {

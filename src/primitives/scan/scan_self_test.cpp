@@ -15,6 +15,21 @@
 namespace upsweep {
 namespace {
 
+constexpr std::uint32_t tile_items = 256 * 8 * 4;
+constexpr std::uint32_t most_tiles = 70;
+
+ScanTuning tested_tuning(const DeviceTraits& traits) {
+  ScanTuning tuning = select_scan_tuning(4, std::uint64_t{1} << 24, traits);
+  tuning.path = ScanPath::single_pass;
+  return tuning;
+}
+
+ScanShape scan_of(std::uint32_t count) { return {.item_count = Count::on_host(count), .input = ElementType::u32()}; }
+
+SelectShape select_of(std::uint32_t count) {
+  return {.item_count = Count::on_host(count), .input = ElementType::u32(), .predicate = Predicate::of("x % 3u != 1u")};
+}
+
 struct Buffers {
   BufferHandle input;
   BufferHandle output;
@@ -32,9 +47,9 @@ class SelfTest {
       DeviceTraits traits = context_.traits();
       traits.test_hidden_chunks = hidden;
       context_.override_traits(traits);
-      for (const std::uint32_t tiles : {1u, 2u, 3u, 40u, 70u}) {
+      for (const std::uint32_t tiles : {1u, 2u, 3u, 40u, most_tiles}) {
         // With hidden tiles only the longest: it is the fallback that is tried.
-        if (hidden != 0 && tiles != 70) continue;
+        if (hidden != 0 && tiles != most_tiles) continue;
         for (const bool selects : {false, true}) {
           const auto right = selects ? try_select(tiles) : try_scan(tiles);
           if (!right || !*right) return right;
@@ -45,20 +60,14 @@ class SelfTest {
   }
 
  private:
-  static constexpr std::uint32_t tile_items = 256 * 8 * 4;
-
-  [[nodiscard]] ScanTuning tuning() const {
-    ScanTuning tuning = select_scan_tuning(4, std::uint64_t{1} << 24, context_.traits());
-    tuning.path = ScanPath::single_pass;
-    return tuning;
-  }
+  [[nodiscard]] ScanTuning tuning() const { return tested_tuning(context_.traits()); }
   [[nodiscard]] std::uint32_t count_of(std::uint32_t tiles) const {
     return std::min<std::uint32_t>(tiles * tile_items - 5, static_cast<std::uint32_t>(items_.size()));
   }
 
   Result<bool> try_scan(std::uint32_t tiles) {
     const std::uint32_t count = count_of(tiles);
-    const ScanShape shape{.item_count = Count::on_host(count), .input = ElementType::u32()};
+    const ScanShape shape = scan_of(count);
     const auto words = words_after(
         context_,
         [&](WGPUCommandEncoder encoder) {
@@ -74,8 +83,7 @@ class SelfTest {
 
   Result<bool> try_select(std::uint32_t tiles) {
     const std::uint32_t count = count_of(tiles);
-    const SelectShape shape{
-        .item_count = Count::on_host(count), .input = ElementType::u32(), .predicate = Predicate::of("x % 3u != 1u")};
+    const SelectShape shape = select_of(count);
     std::vector<std::uint32_t> wanted;
     std::copy_if(items_.begin(), items_.begin() + count, std::back_inserter(wanted),
                  [](std::uint32_t x) { return x % 3 != 1; });
@@ -103,11 +111,20 @@ class SelfTest {
 
 }  // namespace
 
+void begin_self_test(Context& context) {
+  constexpr std::uint32_t count = most_tiles * tile_items;
+  const ScanTuning tuning = tested_tuning(context.traits());
+  for (const auto& plan :
+       {plan_scan(scan_of(count), context.traits(), tuning), plan_select(select_of(count), context.traits(), tuning)}) {
+    if (plan) context.prepare_async(*plan, [](const Status&) {});
+  }
+}
+
 Status run_self_test(Context& context) {
   Context::Impl& impl = context.impl();
   const DeviceTraits traits = impl.traits;
   const bool debug = std::exchange(impl.options.debug, false);
-  std::vector<std::uint32_t> items(70 * 256 * 8 * 4);
+  std::vector<std::uint32_t> items(most_tiles * tile_items);
   std::uint32_t state = 1;
   for (std::uint32_t& item : items) {
     state = state * 1664525u + 1013904223u;

@@ -85,8 +85,11 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
   if (shape.segment_count) key.tuning.one_workgroup_items = stand_in_items_per_thread * key.tuning.workgroup_size;
   plan = find_plan(context, key);
   if (!plan) return std::unexpected(plan.error());
+  const bool has_stood_in = is_ready(impl, **plan);
   const Status recorded = context.record(target, **plan, arguments);
-  // Begun after the small ones: compilers get into each other's way.
+  // The large ones are begun by the next call: reading their text alone takes tens of milliseconds, and compilers get
+  // into each other's way.
+  if (!has_stood_in) return recorded;
   key.tuning = large;
   plan = find_plan(context, key);
   if (plan) begin(impl, **plan);

@@ -2,10 +2,12 @@
 // Sorts on a device against std::stable_sort. Values number the items, so that every result shows whether it is stable.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstring>
 #include <format>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "exec/self_test.h"
 #include "primitives/sort/sort_reference.h"
@@ -439,6 +441,7 @@ TEST_P(SortGpu, TheSelfTestTellsRightRanksFromBrokenOnes) {
     DeviceTraits tried = traits;
     tried.test_broken_look_back = is_broken;
     context().override_traits(tried);
+    begin_lock_step_test(context());
     const Status ran = run_lock_step_test(context());
     EXPECT_TRUE(ran.has_value()) << ran.error().message;
     EXPECT_EQ(context().traits().lock_step, !is_broken);
@@ -460,6 +463,14 @@ TEST_P(SortGpu, SmallTilesServeUntilTheKernelsForLargeOnesAreCompiled) {
   const auto before = made();
   check_pairs(keys, shape, {});
   EXPECT_EQ(made(), before + 2) << "no other plan stood in";
+  // The second call begins the large ones.
+  const auto small = context().statistics().pipelines_created;
+  check_pairs(keys, shape, {});
+  for (int round = 0; round < 6000 && context().statistics().pipelines_created == small; ++round) {
+    context().poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GT(context().statistics().pipelines_created, small);
   SortShape pairs = shape;
   pairs.item_count = Count::on_host(keys.size());
   pairs.value = ElementType::u32();

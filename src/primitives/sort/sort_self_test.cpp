@@ -28,14 +28,24 @@ std::vector<std::uint32_t> keys_of_round(std::uint32_t round) {
   return keys;
 }
 
+SortShape tested_shape() { return {.item_count = Count::on_host(item_count), .write_indices = true}; }
+
+SortTuning tested_tuning(const DeviceTraits& traits) {
+  SortTuning tuning;
+  tuning.workgroup_size = std::min(tuning.workgroup_size, traits.max_workgroup_size);
+  tuning.lock_step = true;
+  tuning.one_workgroup_items = 2048;
+  return tuning;
+}
+
 Result<bool> try_round(Context& context, std::uint32_t round, const SortTuning& tuning, WGPUBuffer input,
                        WGPUBuffer output, WGPUBuffer indices) {
   const std::vector<std::uint32_t> keys = keys_of_round(round);
   if (const Status ok = context.write(input, std::as_bytes(std::span(keys))); !ok) return std::unexpected(ok.error());
-  const SortShape shape{.item_count = Count::on_host(item_count), .write_indices = true};
   const SortBuffers buffers{.keys = input, .sorted_keys = output, .indices = indices};
   const auto order = words_after(
-      context, [&](WGPUCommandEncoder encoder) { return record_sort(context, encoder, shape, buffers, tuning); },
+      context,
+      [&](WGPUCommandEncoder encoder) { return record_sort(context, encoder, tested_shape(), buffers, tuning); },
       indices, item_count);
   if (!order) return std::unexpected(order.error());
   std::vector<std::uint32_t> wanted(item_count);
@@ -46,12 +56,14 @@ Result<bool> try_round(Context& context, std::uint32_t round, const SortTuning& 
 
 }  // namespace
 
+void begin_lock_step_test(Context& context) {
+  const auto plan = plan_sort(tested_shape(), context.traits(), tested_tuning(context.traits()));
+  if (plan) context.prepare_async(*plan, [](const Status&) {});
+}
+
 Status run_lock_step_test(Context& context) {
   Context::Impl& impl = context.impl();
-  SortTuning tuning;
-  tuning.workgroup_size = std::min(tuning.workgroup_size, impl.traits.max_workgroup_size);
-  tuning.lock_step = true;
-  tuning.one_workgroup_items = 2048;
+  const SortTuning tuning = tested_tuning(impl.traits);
   const bool debug = std::exchange(impl.options.debug, false);
   BufferHandle input;
   BufferHandle output;
