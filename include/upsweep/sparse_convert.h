@@ -96,8 +96,9 @@ struct CsrStatisticsShape {
   /// Blocks of block_ell that are counted: bit b stands for blocks of b x b (2, 3, 4, 8, 16). Columns of each row must
   /// ascend, or the figures mean nothing; `descent_count` tells.
   std::uint32_t block_sizes = 0;
-  /// Leave out block sizes whose blocks would surely take more bytes than the CSR, as its columns show at once: where a
-  /// matrix has no blocks that spares most of the work. `block_sizes` of the result are those that were counted.
+  /// Leave out block sizes whose blocks would surely take more bytes than the CSR, or than block_ell of another size
+  /// that was counted before, as the columns show at once: that spares most of the work. Sizes are looked at in the
+  /// order 3, 4, 2, 8, 16. `block_sizes` of the result are those that were counted.
   bool skip_large_blocks = false;
 
   bool operator==(const CsrStatisticsShape&) const = default;

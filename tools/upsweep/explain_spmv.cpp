@@ -112,7 +112,8 @@ std::string blocks_text(const CsrStatistics& statistics, bool are_all_wanted) {
   }
   // A device counts no blocks that surely take too much.
   if (are_all_wanted && !are_all_counted) {
-    return text + (text.empty() ? "any" : "; of other sizes") + " would take more bytes than csr";
+    return text.empty() ? "any would take more bytes than csr"
+                        : text + "; of other sizes would take more bytes than csr or these";
   }
   return text.empty() ? "not counted" : text;
 }

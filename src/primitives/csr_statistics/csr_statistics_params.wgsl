@@ -21,6 +21,12 @@ struct StatisticsParams {
   counter_count: u32,    // of this pass; or of all, to clear
   runs_first: u32,       // counters of runs, one a block size
   most_runs: u32,        // of this pass: with more of them the size is left out
+  run_bytes: f32,        // of this pass: those of blocks that there are at least for each run; 0: the size stays in
+  width_bytes_2: f32,    // by block size: of all block rows, for each block of their width
+  width_bytes_3: f32,
+  width_bytes_4: f32,
+  width_bytes_8: f32,
+  width_bytes_16: f32,
   workgroup_count: u32,
   offsets_first: u32,
   columns_first: u32,

@@ -2,6 +2,7 @@
 // Plans of the analysis of compressed rows: lengths, slices, blocks.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <format>
 #include <utility>
 
@@ -19,6 +20,10 @@ constexpr std::uint32_t slice_slots_word = 3;
 constexpr std::uint32_t reordered_slots_word = 4;
 // Each workgroup adds its bins to memory once.
 constexpr std::uint64_t most_walkers = 1024;
+
+// Of block_size_list: 3 first, as many matrices have blocks of three unknowns, in a row of neighbours that other sizes
+// fit almost as well.
+constexpr std::array counting_order{1u, 2u, 0u, 3u, 4u};
 
 static_assert(sizeof(CsrStatistics) == 83 * sizeof(std::uint32_t), "csr_statistics_params.wgsl numbers 83 words");
 
@@ -107,7 +112,7 @@ class StatisticsPlanner {
     std::uint64_t counter_count = 0;
   };
 
-  PlanBuilder::Step step(const BlockPass& block, std::uint64_t workgroups, bool binds_statistics = true) const {
+  PlanBuilder::Step step(const BlockPass& block, std::uint64_t workgroups) const {
     PlanBuilder::Step step;
     step.workgroup_count = workgroups;
     step.params = {{"row_count", shape_.csr.row_count},
@@ -121,11 +126,17 @@ class StatisticsPlanner {
                    {"counter_count", static_cast<std::uint32_t>(block.counter_count)},
                    {"runs_first", static_cast<std::uint32_t>(runs_first_)},
                    {"most_runs", most_runs(block.size)},
+                   {"run_bytes", bits(run_bytes(block.size))},
+                   {"width_bytes_2", bits(width_bytes(2))},
+                   {"width_bytes_3", bits(width_bytes(3))},
+                   {"width_bytes_4", bits(width_bytes(4))},
+                   {"width_bytes_8", bits(width_bytes(8))},
+                   {"width_bytes_16", bits(width_bytes(16))},
                    {"workgroup_count", static_cast<std::uint32_t>(workgroups)},
                    {"offsets_first", 0},
                    {"columns_first", 0},
                    {"statistics_first", 0}};
-    if (binds_statistics) step.bindings = {bind_items("statistics", statistics_, "statistics_first")};
+    step.bindings = {bind_items("statistics", statistics_, "statistics_first")};
     return step;
   }
 
@@ -149,13 +160,28 @@ class StatisticsPlanner {
     plan_.dispatch(std::move(builder).build(), std::move(made));
   }
 
-  // More runs than so many are more blocks than the CSR's bytes hold.
+  static std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+  [[nodiscard]] std::uint64_t block_bytes(std::uint32_t block_size) const {
+    const SparseValues values = shape_.csr.values == SparseValues::f16 ? SparseValues::f16 : SparseValues::f32;
+    return 4 + std::uint64_t{block_size} * block_size * bytes_of(values);
+  }
+
+  [[nodiscard]] float run_bytes(std::uint32_t block_size) const {
+    if (!shape_.skip_large_blocks || block_size == 0) return 0;
+    return static_cast<float>(block_bytes(block_size)) / static_cast<float>(block_size);
+  }
+
+  [[nodiscard]] float width_bytes(std::uint32_t block_size) const {
+    return static_cast<float>(div_ceil(shape_.csr.row_count, block_size)) * static_cast<float>(block_bytes(block_size));
+  }
+
+  // More runs than so many are more blocks than the CSR's bytes hold. The largest number is more than the most.
   [[nodiscard]] std::uint32_t most_runs(std::uint32_t block_size) const {
     constexpr std::uint32_t any = 0xffffffffu;
     if (!shape_.skip_large_blocks || block_size == 0) return any;
-    const SparseValues values = shape_.csr.values == SparseValues::f16 ? SparseValues::f16 : SparseValues::f32;
-    const std::uint64_t bytes = 4 + std::uint64_t{block_size} * block_size * bytes_of(values);
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(any, stored_bytes(shape_.csr) * block_size / bytes));
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(any - 1, stored_bytes(shape_.csr) * block_size / block_bytes(block_size)));
   }
 
   void count_rows(bool counts_blocks) {
@@ -175,23 +201,40 @@ class StatisticsPlanner {
     plan_.dispatch(std::move(builder).build(), std::move(made));
   }
 
-  // Kernel text for the entries that are in another block column, by size.
+  // count_runs(begin, step): of a thread's entries. What it counts stays in registers, as arrays do not.
   static std::string runs_text() {
-    std::string text =
-        "fn count_entry(counts: ptr<function, array<u32, RUN_WORDS>>, before: u32, own: u32) {\n"
-        "  (*counts)[0] += u32(own < before);\n";
-    std::size_t word = 1;
-    for (const std::uint32_t size : CsrStatistics::block_size_list) {
-      text += std::format("  (*counts)[{0}] += u32(own / {1}u != before / {1}u);\n", word++, size);
+    constexpr std::uint32_t loads = 4;
+    constexpr std::size_t words = CsrStatistics::block_size_list.size() + 1;
+    std::string text = "fn count_runs(begin: u32, step: u32) {\n";
+    for (std::size_t w = 0; w < words; ++w) text += std::format("  var count{} = 0u;\n", w);
+    text += std::format("  for (var first = begin; first < params.entry_count; first += {}u * step) {{\n", loads);
+    std::array<std::string, words> sums;
+    for (std::uint32_t i = 0; i < loads; ++i) {
+      // What is past the end counts for nothing: its column is that before it.
+      text += std::format(
+          "    let entry{0} = min(first + {0}u * step, params.entry_count - 1u);\n"
+          "    let is_real{0} = first + {0}u * step < params.entry_count && entry{0} > 0u;\n"
+          "    let own{0} = columns[params.columns_first + entry{0}];\n"
+          "    let before{0} = columns[params.columns_first + select(entry{0}, entry{0} - 1u, is_real{0})];\n",
+          i);
+      sums[0] += std::format(" + u32(own{0} < before{0})", i);
+      for (std::size_t w = 1; w < words; ++w) {
+        sums.at(w) +=
+            std::format(" + u32(own{0} / {1}u != before{0} / {1}u)", i, CsrStatistics::block_size_list.at(w - 1));
+      }
+    }
+    for (std::size_t w = 0; w < words; ++w) text += std::format("    count{0} = count{0}{1};\n", w, sums.at(w));
+    text += "  }\n";
+    for (std::size_t w = 0; w < words; ++w) {
+      text += std::format("  if (count{0} != 0u) {{ atomicAdd(&sums[{0}], count{0}); }}\n", w);
     }
     return text + "}\n";
   }
 
   void count_runs() {
-    constexpr std::uint32_t loads = 4;
     constexpr auto words = static_cast<std::uint32_t>(CsrStatistics::block_size_list.size() + 1);
     KernelBuilder builder = start("csr_statistics_runs", words * 4);
-    builder.constant("LOADS", loads).constant("RUN_WORDS", words);
+    builder.constant("RUN_WORDS", words);
     builder.generated("runs", runs_text()).part("csr_statistics_runs.wgsl");
     PlanBuilder::Step made = step({}, walkers(shape_.csr.entry_count));
     made.bindings.push_back({"block_counters", counters_});
@@ -208,8 +251,9 @@ class StatisticsPlanner {
     const std::uint64_t entries = shape_.csr.entry_count;
     count_runs();
     BlockPass block;
-    for (; block.number < CsrStatistics::block_size_list.size(); ++block.number) {
-      block.size = CsrStatistics::block_size_list.at(block.number);
+    for (const std::uint32_t number : counting_order) {
+      block.number = number;
+      block.size = CsrStatistics::block_size_list.at(number);
       if (!is_counted(block.size)) continue;
       block.counter_count = div_ceil(shape_.csr.row_count, block.size);
       KernelBuilder blocks = start("csr_statistics_blocks", near_rows * workgroup_size_ * 4 + 16);
@@ -217,7 +261,7 @@ class StatisticsPlanner {
       add_row_starts(blocks);
       add_search(blocks);
       blocks.part("sparse_blocks.wgsl").part("csr_statistics_blocks.wgsl");
-      PlanBuilder::Step counting = step(block, div_ceil(entries, std::uint64_t{rounds} * workgroup_size_), false);
+      PlanBuilder::Step counting = step(block, div_ceil(entries, std::uint64_t{rounds} * workgroup_size_));
       counting.bindings.push_back({"block_counters", counters_});
       counting.bindings.push_back(bind_items("columns", columns_, "columns_first"));
       counting.bindings.push_back(bind_items("row_offsets", row_offsets_, "offsets_first"));
