@@ -1,5 +1,5 @@
-// csr_statistics_blocks: the blocks of each block row. A thread takes ROUNDS entries in a row, so that it seldom has to
-// search for their rows; the first entry of a block counts it.
+// csr_statistics_blocks: the blocks of each block row. A workgroup takes some chunks of entries, of each a thread ROUNDS in
+// a row, so that rows are seldom searched for; the first entry of a block counts it.
 // Counts go through workgroup memory, as far as block rows are near the workgroup's first.
 //
 // Prelude gives  WORKGROUP_SIZE, ROUNDS, NEAR_ROWS
@@ -39,43 +39,47 @@ fn add_blocks(near: u32, distance: u32, count: u32) {
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
+  let group = tile_index(workgroup.id, params.grid_width, params.grid_height);
   if (thread.index == 0u) {
     let word = params.runs_first + params.block_number;
     let runs = atomicLoad(&block_counters[word]);
     if (runs > params.most_runs || f32(runs) * params.run_bytes > least_bytes()) {
       shared_is_out = 1u;
-      // For whoever looks next: workgroups of this pass come to the same.
-      atomicStore(&block_counters[word], 0xffffffffu);
+      // For the pass behind. Who sees it in this one comes to the same.
+      if (group == 0u) { atomicStore(&block_counters[word], 0xffffffffu); }
     }
   }
   if (workgroupUniformLoad(&shared_is_out) != 0u) { return; }
-  let first = tile_index(workgroup.id, params.grid_width, params.grid_height) * (WORKGROUP_SIZE * ROUNDS);
-  bound_starts(first, first + WORKGROUP_SIZE * ROUNDS - 1u, params.row_count, thread);
+  let size = WORKGROUP_SIZE * ROUNDS * params.chunk_count;
+  let first = group * size;
+  bound_starts(first, first + size - 1u, params.row_count, thread);
   let near = block_of(shared_bounds[0]);
-  let begin = first + thread.index * ROUNDS;
-  let end = min(begin + ROUNDS, params.entry_count);
-  var row = 0u;
-  var row_end = 0u;
-  var block_before = 0u;
   var distance = 0u;  // of the block row that is counted
   var count = 0u;
-  for (var entry = begin; entry < end; entry++) {
-    let block = block_of(column_at(entry));
-    var is_head = block != block_before;
-    if (entry >= row_end) {
-      row = find_start(entry);
-      row_end = start_at(row + 1u);
-      is_head = entry == start_at(row) || block_of(column_at(max(entry, 1u) - 1u)) != block;
-    }
-    block_before = block;
-    if (is_head && is_first_row_of_block(entry, row, block)) {
-      let own = block_of(row) - near;
-      if (own != distance) {
-        add_blocks(near, distance, count);
-        distance = own;
-        count = 0u;
+  for (var chunk = 0u; chunk < params.chunk_count; chunk++) {
+    let begin = first + (chunk * WORKGROUP_SIZE + thread.index) * ROUNDS;
+    let end = min(begin + ROUNDS, params.entry_count);
+    var row = 0u;
+    var row_end = 0u;
+    var block_before = 0u;
+    for (var entry = begin; entry < end; entry++) {
+      let block = block_of(column_at(entry));
+      var is_head = block != block_before;
+      if (entry >= row_end) {
+        row = find_start(entry);
+        row_end = start_at(row + 1u);
+        is_head = entry == start_at(row) || block_of(column_at(max(entry, 1u) - 1u)) != block;
       }
-      count++;
+      block_before = block;
+      if (is_head && is_first_row_of_block(entry, row, block)) {
+        let own = block_of(row) - near;
+        if (own != distance) {
+          add_blocks(near, distance, count);
+          distance = own;
+          count = 0u;
+        }
+        count++;
+      }
     }
   }
   add_blocks(near, distance, count);

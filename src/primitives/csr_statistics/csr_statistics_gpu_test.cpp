@@ -238,12 +238,21 @@ TEST_P(CsrStatisticsGpu, GridsOfSeveralDimensions) {
   context().override_traits(traits);
 }
 
+// So many entries that a workgroup takes several chunks of them.
+TEST_P(CsrStatisticsGpu, SeveralChunksAWorkgroup) {
+  if (!is_tiny()) return;
+  check(pattern_of_lengths("long rows", 9000, mixed_lengths(900, 3000, test_seed()), test_seed()),
+        {.block_sizes = 1u << 3});
+  check(pattern_of_lengths("a band", 900, std::vector<std::uint32_t>(800, 100), test_seed(), 130),
+        {.block_sizes = 1u << 2 | 1u << 8});
+}
+
 // A row of a million entries, and rows past the nearest block rows of a workgroup.
 TEST_P(CsrStatisticsGpu, LongRowsAndLongGaps) {
   if (GetParam() != Profile::full) return;
   std::vector<std::uint32_t> lengths(20'000, 0);
   lengths[0] = 1;
-  lengths[7] = 1'000'000;
+  lengths[7] = 1'200'000;
   lengths[8] = 65;
   lengths[19'999] = 1;
   check(pattern_of_lengths("a million", 2'000'000, lengths, test_seed()), {.block_sizes = 1u << 2 | 1u << 16});

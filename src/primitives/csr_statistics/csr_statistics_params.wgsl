@@ -27,6 +27,7 @@ struct StatisticsParams {
   width_bytes_4: f32,
   width_bytes_8: f32,
   width_bytes_16: f32,
+  chunk_count: u32,      // of a workgroup, where blocks are counted
   workgroup_count: u32,
   offsets_first: u32,
   columns_first: u32,

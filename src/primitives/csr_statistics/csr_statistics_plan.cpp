@@ -20,6 +20,8 @@ constexpr std::uint32_t slice_slots_word = 3;
 constexpr std::uint32_t reordered_slots_word = 4;
 // Each workgroup adds its bins to memory once.
 constexpr std::uint64_t most_walkers = 1024;
+// Entries in a row of a thread, of each chunk where blocks are counted.
+constexpr std::uint32_t rounds = 8;
 
 // Of block_size_list: 3 first, as many matrices have blocks of three unknowns, in a row of neighbours that other sizes
 // fit almost as well.
@@ -132,12 +134,22 @@ class StatisticsPlanner {
                    {"width_bytes_4", bits(width_bytes(4))},
                    {"width_bytes_8", bits(width_bytes(8))},
                    {"width_bytes_16", bits(width_bytes(16))},
+                   {"chunk_count", static_cast<std::uint32_t>(chunk_count())},
                    {"workgroup_count", static_cast<std::uint32_t>(workgroups)},
                    {"offsets_first", 0},
                    {"columns_first", 0},
                    {"statistics_first", 0}};
     step.bindings = {bind_items("statistics", statistics_, "statistics_first")};
     return step;
+  }
+
+  // Chunks of entries that a workgroup takes: more of them spare searches for its rows, as long as there are workgroups
+  // enough and their block rows stay near.
+  [[nodiscard]] std::uint64_t chunk_count() const {
+    const std::uint64_t entries = shape_.csr.entry_count;
+    const std::uint64_t mean = entries / std::max(1u, shape_.csr.row_count);
+    const std::uint64_t chunks = entries / (std::uint64_t{rounds} * workgroup_size_) / most_walkers;
+    return std::clamp<std::uint64_t>(std::min(mean, chunks), 1, 8);
   }
 
   [[nodiscard]] std::uint64_t walkers(std::uint64_t items) const {
@@ -245,8 +257,7 @@ class StatisticsPlanner {
   }
 
   void count_blocks() {
-    // Entries of a thread, and block rows for each thread whose counts are near.
-    constexpr std::uint32_t rounds = 8;
+    // Block rows for each thread whose counts are near.
     constexpr std::uint32_t near_rows = 4;
     const std::uint64_t entries = shape_.csr.entry_count;
     count_runs();
@@ -261,7 +272,7 @@ class StatisticsPlanner {
       add_row_starts(blocks);
       add_search(blocks);
       blocks.part("sparse_blocks.wgsl").part("csr_statistics_blocks.wgsl");
-      PlanBuilder::Step counting = step(block, div_ceil(entries, std::uint64_t{rounds} * workgroup_size_));
+      PlanBuilder::Step counting = step(block, div_ceil(entries, chunk_count() * rounds * workgroup_size_));
       counting.bindings.push_back({"block_counters", counters_});
       counting.bindings.push_back(bind_items("columns", columns_, "columns_first"));
       counting.bindings.push_back(bind_items("row_offsets", row_offsets_, "offsets_first"));
