@@ -22,8 +22,8 @@ fn lower_entry(row: u32, column: u32) -> u32 {
   return low;
 }
 
-// Does a row have an entry of the block? Rows of a block row are alike: the search begins `offset` entries behind the row's
-// first and looks farther and farther from there.
+// Does a row have an entry of the block? Rows of a block row are alike: the search begins `offset` entries behind the
+// row's first and looks farther and farther from there.
 fn has_block(row: u32, block: u32, offset: u32) -> bool {
   let end = start_at(row + 1u);
   var low = start_at(row);

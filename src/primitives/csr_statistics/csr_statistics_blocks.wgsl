@@ -1,6 +1,6 @@
-// csr_statistics_blocks: the blocks of each block row. A workgroup takes some chunks of entries, of each a thread ROUNDS in
-// a row, so that rows are seldom searched for; the first entry of a block counts it.
-// Counts go through workgroup memory, as far as block rows are near the workgroup's first.
+// csr_statistics_blocks: the blocks of each block row. A workgroup takes some chunks of entries, of each a thread ROUNDS
+// in a row, so that rows are seldom searched for; the first entry of a block counts it. Counts go through workgroup
+// memory, as far as block rows are near the workgroup's first.
 //
 // Prelude gives  WORKGROUP_SIZE, ROUNDS, NEAR_ROWS
 // Parts give     params (csr_statistics_params), start_at (generated), bound_starts, find_start (sparse_search),
