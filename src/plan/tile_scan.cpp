@@ -43,6 +43,7 @@ bool has_tickets(std::uint64_t tiles, const DeviceTraits& traits) {
   return grid && std::uint64_t{grid->x} * grid->y * grid->z <= most_tickets;
 }
 
+// 0: not of words.
 std::uint32_t accumulator_words(const TileAccumulator& accumulator) {
   if (accumulator.members.empty()) return words_of_type(accumulator.type);
   std::uint32_t words = 0;
@@ -52,6 +53,10 @@ std::uint32_t accumulator_words(const TileAccumulator& accumulator) {
     words += count;
   }
   return words;
+}
+
+std::uint32_t record_words(const TileAccumulator& accumulator) {
+  return accumulator_words(accumulator) - (accumulator.anew_member.empty() ? 0 : 1);
 }
 
 // Expressions of the words of `value`, of a plain type.
@@ -83,7 +88,7 @@ std::string of_each(const TileAccumulator& accumulator, Each each) {
 }
 
 // choose(), and where there are subgroups the shuffles.
-std::string accumulator_functions(const TileAccumulator& accumulator, LanePath path) {
+std::string accumulator_functions(const TileAccumulator& accumulator, LanePath path, const DeviceTraits& traits) {
   std::string text;
   if (!accumulator.members.empty()) {
     text += "struct Accumulator {\n";
@@ -117,6 +122,15 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
         lanes, kind);
     return text;
   }
+  if (accumulator.is_sum64) {
+    return text + std::format("fn lanes_up_to(lane: u32) -> vec4u {{\n{}}}\n",
+                              traits.subgroup_max_size <= 32
+                                  ? "  return vec4u((2u << lane) - 1u, 0u, 0u, 0u);\n"
+                                  : "  let first = vec4u(0u, 32u, 64u, 96u);\n"
+                                    "  let bits = min(max(vec4u(lane + 1u), first) - first, vec4u(32u));\n"
+                                    "  return select((vec4u(1u) << (bits & vec4u(31u))) - vec4u(1u), "
+                                    "vec4u(0xffffffffu), bits == vec4u(32u));\n");
+  }
   shuffle("subgroup_up", "subgroupShuffleUp", "");
   // A caller's operator must not see what a shuffle from no lane gives; the library's own is spared the branch.
   text += accumulator.is_custom
@@ -127,7 +141,7 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
   return text;
 }
 
-// publish(), lend() and read_record().
+// publish(), lend(), read_record() and starts_anew().
 std::string record_functions(const TileAccumulator& accumulator, const DeviceTraits& traits) {
   std::vector<std::string> words;
   std::string value;
@@ -137,8 +151,13 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
     value = value_of_words(accumulator.type, next);
   } else {
     for (const auto& [name, type] : accumulator.members) {
+      value += value.empty() ? "" : ", ";
+      if (name == accumulator.anew_member) {
+        value += "0u";
+        continue;
+      }
       append_words(words, type, "value." + name);
-      value += (value.empty() ? "" : ", ") + value_of_words(type, next);
+      value += value_of_words(type, next);
     }
     value = std::format("Accumulator({})", value);
   }
@@ -176,8 +195,10 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
       "fn read_record(tile: u32, tag: u32) -> Record {{\n{0}{3}"
       "  let is_complete = ({4}) < 0x10000u && ((low0 ^ tag) >> 18u) == 0u;\n"
       "  return Record({5}, select(FLAG_MISSING, (low0 >> 16u) & 3u, is_complete));\n}}\n"
-      "fn tile_of_ticket(ticket: u32, tile_count: u32) -> u32 {{ return {6}; }}\n",
-      address, publish, lend, loads, same, value, order);
+      "fn tile_of_ticket(ticket: u32, tile_count: u32) -> u32 {{ return {6}; }}\n"
+      "fn starts_anew(total: Accumulator) -> bool {{ return {7}; }}\n",
+      address, publish, lend, loads, same, value, order,
+      accumulator.anew_member.empty() ? "false" : std::format("total.{} != 0u", accumulator.anew_member));
 }
 
 // fold_window(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
@@ -256,7 +277,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
     if (path == LanePath::shuffle && program.lane_scan) {
       text += program.lane_scan(tuning, traits);
     } else if (!has_own_scan) {
-      text += row_scan_text(rows);
+      text += row_scan_text(rows, path == LanePath::shuffle && program.accumulator.is_sum64);
     }
   }
   // The output's last block is bound item by item.
@@ -482,7 +503,9 @@ class TilePlanner {
 
   Result<std::shared_ptr<const Kernel>> assemble_kernel(const TileProgram& program, const Variant& variant) const {
     constexpr std::string_view names[] = {"totals", "chunks", "single_pass", "empty", "map", "values"};
-    KernelBuilder builder(std::format("{}_{}", program.name, names[static_cast<std::size_t>(variant.role)]));
+    const std::string_view role = names[static_cast<std::size_t>(variant.role)];
+    KernelBuilder builder(
+        std::format("{}_{}", program.name, variant.role == Role::values ? program.values_name : role));
     const TileAccumulator& accumulator = program.accumulator;
     const bool is_empty = variant.role == Role::empty;
     const LanePath path = is_empty ? LanePath::workgroup : path_;
@@ -503,7 +526,7 @@ class TilePlanner {
               traits_);
     // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
     if (subgroups && variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
-    builder.generated("accumulator", accumulator_functions(accumulator, path));
+    builder.generated("accumulator", accumulator_functions(accumulator, path, traits_));
     builder.part(program.reverse ? "tile_range.reverse.wgsl" : "tile_range.forward.wgsl");
     if (extent_.length_on_device) builder.constant("ITEMS_PER_COUNT", extent_.items_per_count);
     builder.part(extent_.length_on_device ? "tile_extent.device_items.wgsl"
@@ -541,8 +564,7 @@ class TilePlanner {
     const bool in_order = single_pass && tuning_.in_order && !extent_.length_on_device;
     if (!single_pass || in_order) builder.part("grid.wgsl");
     if (single_pass) builder.part("tile_records.wgsl");
-    builder.part(
-        std::format("tile_{}{}.wgsl", names[static_cast<std::size_t>(variant.role)], in_order ? "_in_order" : ""));
+    builder.part(std::format("tile_{}{}.wgsl", role, in_order ? "_in_order" : ""));
     return std::move(builder).build();
   }
 
@@ -560,8 +582,8 @@ class TilePlanner {
         builder.part("subgroup_scan.emulated.wgsl");
         if (commutative) builder.part("subgroup_fold.emulated.wgsl");
       } else if (path == LanePath::shuffle) {
-        builder.part("subgroup_scan.shuffle.wgsl");
-        if (commutative) builder.part("subgroup_fold.shuffle.wgsl");
+        builder.part(program.accumulator.is_sum64 ? "subgroup_scan.sum64.wgsl" : "subgroup_scan.shuffle.wgsl");
+        if (commutative && !program.accumulator.is_sum64) builder.part("subgroup_fold.shuffle.wgsl");
       }
       builder.part("tile_threads.subgroup.wgsl");
       builder.part(commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl" : "tile_scan.subgroup.wgsl");
@@ -622,11 +644,14 @@ class TilePlanner {
     PlanBuilder::Step step = window_step(window, program);
     step.params.push_back({"chunk_tiles", 1});
     step.params.push_back({"chunks_per_row", u32(tiles)});
-    step.params.push_back({"workgroup_count", u32(tiles)});
-    step.workgroup_count = tiles;
+    step.workgroup_count = div_ceil(tiles, program.values_tiles);
+    step.params.push_back({"workgroup_count", u32(step.workgroup_count)});
+    if (std::ranges::find(program.params, "is_last_window") != program.params.end())
+      step.params.push_back({"is_last_window", window.is_last ? 1u : 0u});
     step.reason = std::format("{} items, {} tiles of {} items", window.length, tiles, tile_items(program));
     step.bytes_read = window.length * program.values_bytes + left_bytes(program, tiles);
-    step.bytes_written = window.length * program.values_bytes + tiles * program.tile_scratch.back().bytes;
+    step.bytes_written = window.length * program.values_bytes;
+    if (!program.values_only_read) step.bytes_written += tiles * program.tile_scratch.back().bytes;
     tile_base_ += tiles;
     return dispatch(program, {.role = Role::values}, window, std::move(step), {}, {});
   }
@@ -634,7 +659,8 @@ class TilePlanner {
   // What the scan leaves for X_values.
   static std::uint64_t left_bytes(const TileProgram& program, std::uint64_t tiles) {
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i + 1 < program.tile_scratch.size(); ++i) bytes += program.tile_scratch[i].bytes;
+    const std::size_t unread = program.values_only_read ? 0 : 1;
+    for (std::size_t i = 0; i + unread < program.tile_scratch.size(); ++i) bytes += program.tile_scratch[i].bytes;
     return tiles * bytes;
   }
 
@@ -828,15 +854,21 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
   return 0;
 }
 
-std::string row_scan_text(std::uint32_t rows) {
+std::string row_scan_text(std::uint32_t rows, bool has_scan_without) {
   std::string text =
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
   for (std::uint32_t k = 0; k < rows; ++k) {
-    text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
+    text += has_scan_without ? std::format(
+                                   "  let i{0} = subgroup_inclusive(rows.r{0}, thread, workgroup);\n"
+                                   "  let e{0} = scan_without(i{0}, rows.r{0});\n",
+                                   k)
+                             : std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
   }
   for (std::uint32_t k = 0; k < rows; ++k) {
-    const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
+    const std::string row =
+        std::format("subgroup_pick({}, last, thread)",
+                    has_scan_without ? std::format("i{}", k) : std::format("combine(e{0}, rows.r{0})", k));
     text +=
         k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
   }
@@ -865,6 +897,7 @@ TileAccumulator tile_accumulator(const LoweredOperator& op) {
   if (op.subgroup_builtin == "subgroupAdd" || op.subgroup_builtin == "subgroupMul") {
     accumulator.fold_builtin = op.subgroup_builtin;
   }
+  accumulator.is_sum64 = op.is_sum64;
   return accumulator;
 }
 
@@ -872,7 +905,8 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
                                  const DeviceTraits& traits) {
   const std::uint32_t words = accumulator_words(program.accumulator);
   if (words == 0) return "structs do not fit into atomic words";
-  if (words > 4) return std::format("an accumulator of {} words is more than the 4 of a record", words);
+  if (record_words(program.accumulator) > 4)
+    return std::format("an accumulator of {} words is more than the 4 of a record", record_words(program.accumulator));
   if (program.needs_grand_total) return "what comes last starts where the others end";
   if (program.in_place) return "the output is the input, which a stalled tile's helper must still read";
   if (extent.row_count != 1) return "rows are scanned separately";

@@ -26,13 +26,17 @@ struct TileAccumulator {
   // Types of the struct's members, which must be plain; empty: `type` itself.
   std::vector<std::pair<std::string, std::string>> members = {};  // name, type
   bool commutative = true;
-  bool is_custom = false;         // combine() calls the caller's operator
+  bool is_custom = false;  // combine() calls the caller's operator
+  // A member that is not 0 where nothing that lies before matters: records need no such member, and a tile with one
+  // knows its prefix at once.
+  std::string anew_member = {};
   std::string fold_builtin = {};  // "subgroupAdd", where the operator has subgroupExclusiveAdd, too
+  bool is_sum64 = false;          // 64-bit sums, as vec2u
 };
 // Of an operator's own accumulator.
 TileAccumulator tile_accumulator(const LoweredOperator& op);
 // scan_rows() of Rows that are accumulators r0, r1, ...
-std::string row_scan_text(std::uint32_t rows);
+std::string row_scan_text(std::uint32_t rows, bool has_scan_without = false);
 // Do whole subgroups scan, by built-ins or shuffles?
 bool scans_by_lanes(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits);
 // Workgroup memory that the passes themselves take; what is left is the sink's.
@@ -101,11 +105,15 @@ struct TileProgram {
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without
   // store_total(); nothing without. Where there are no items, the kernel has no sink.
   std::function<void(KernelBuilder&, bool has_items)> add_total = {};
-  bool late_publish = false;                   // the rows are scanned before the total is known
-  std::vector<TileScratch> tile_scratch = {};  // the last is written by X_values, the others before
-  // X_values: a pass after the others of each window, where lanes scan; a workgroup takes one tile. Gives Tile and what
-  // scans it, and run().
+  bool late_publish = false;  // the rows are scanned before the total is known
+  std::vector<TileScratch> tile_scratch =
+      {};  // the last is written by X_values, unless it only reads; the others before
+  // X_values: a pass after the others of each window, where lanes scan; a workgroup takes `values_tiles` tiles. Gives
+  // run(), and if it needs them Tile and what scans it. The param is_last_window is 1 in the last window.
   std::function<Status(KernelBuilder&)> add_values = {};
+  std::uint32_t values_tiles = 1;
+  std::string values_name = "values";  // of the kernel, behind the program's
+  bool values_only_read = false;       // tile_scratch
   // Passes after all windows, where there is more than one tile; scratch as in tile_scratch.
   std::function<Status(PlanBuilder&, const std::vector<SlotId>& scratch, std::uint64_t tile_count)> add_last = {};
   // Instead of the frame's scan_rows() where whole subgroups scan: with ballots.

@@ -109,6 +109,114 @@ std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const 
   return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n", list, rows - 1);
 }
 
+std::string segmented_tile(std::uint32_t unit_items, bool is_custom, const ScanTuning& tuning,
+                           const DeviceTraits& traits) {
+  const std::uint32_t rows = tuning.rows;
+  const std::uint32_t mask_words = (rows + 7) / 8;
+  const auto at = [](std::uint32_t k) { return std::format("unit + {}u * step", k); };
+  const auto unit_of = [&](std::uint32_t k) {
+    std::string text = "Unit(";
+    for (std::uint32_t j = 0; j < unit_items; ++j) text += std::format("tile.x{}_{}, ", k, j);
+    return text + mask_of(k) + ")";
+  };
+  std::string text = "struct Tile {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    for (std::uint32_t j = 0; j < unit_items; ++j) text += std::format("  x{}_{}: InnerAccumulator,\n", k, j);
+  }
+  for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
+  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n";
+  for (const bool full : {true, false}) {
+    text += full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
+    const std::string_view indent = full ? "    " : "  ";
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      text += full ? std::format("{}let l{} = load_unit({}, range);\n", indent, k, at(k))
+                   : std::format("{}let l{} = load_edge_unit({}, ends, range);\n", indent, k, at(k));
+    }
+    for (std::uint32_t k = 0; k < rows; ++k)
+      text += std::format("{0}let u{1} = import_{2}unit(l{1}, {3}, range);\n", indent, k, full ? "" : "edge_", at(k));
+    text += std::format("{}return Tile(", indent);
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      for (std::uint32_t j = 0; j < unit_items; ++j) text += std::format("u{}.v{}, ", k, j);
+    }
+    for (std::uint32_t w = 0; w < mask_words; ++w) {
+      for (std::uint32_t k = 8 * w; k < std::min(rows, 8 * w + 8); ++k)
+        text += std::format("{}(u{}.heads << {}u)", k % 8 == 0 ? "" : " | ", k, 4 * (k % 8));
+      text += w + 1 < mask_words ? ", " : ");\n";
+    }
+    text += full ? "  }\n" : "}\n";
+  }
+  text +=
+      "// anew: bit k, if a segment begins before or in row k of the lane, after the scan before it.\nstruct Rows {\n";
+  for (std::uint32_t k = 0; k < rows; ++k) text += std::format("  r{}: InnerAccumulator,\n", k);
+  text += "  anew: u32,\n}\nfn tile_rows(tile: Tile, unit: u32, step: u32, range: Range) -> Rows {\n  var anew = 0u;\n";
+  std::string list;
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format("  anew |= select(0u, {}u, {} != 0u);\n", 1u << k, mask_of(k));
+    list += std::format("unit_total({}, {}, range).value, ", unit_of(k), at(k));
+  }
+  text += std::format("  return Rows({}anew);\n}}\n", list) + segment_scan_text(is_custom, traits);
+  text +=
+      std::format("fn lanes_before(lane: u32) -> vec4u {{\n{}}}\n",
+                  traits.subgroup_max_size <= 32
+                      ? "  return vec4u((1u << lane) - 1u, 0u, 0u, 0u);\n"
+                      : "  let low = vec4u(0u, 32u, 64u, 96u);\n"
+                        "  let bits = min(max(vec4u(lane), low) - low, vec4u(32u));\n"
+                        "  return select((vec4u(1u) << (bits & vec4u(31u))) - vec4u(1u), vec4u(0xffffffffu), bits == "
+                        "vec4u(32u));\n");
+  const auto combine_unless = [&](std::string_view name, std::string_view left, std::string_view right,
+                                  std::string_view is_anew) {
+    return is_custom
+               ? std::format("  var {0} = {2};\n  if (!{3}) {{ {0} = combine_values({1}, {2}); }}\n", name, left, right,
+                             is_anew)
+               : std::format("  let {0} = select(combine_values({1}, {2}), {2}, {3});\n", name, left, right, is_anew);
+  };
+  text +=
+      "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
+      "  let last = workgroup.subgroup_size - 1u;\n  let earlier = lanes_before(thread.lane);\n  var anew = 0u;\n";
+  list.clear();
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += std::format(
+        "  let lanes{0} = subgroupBallot((rows.anew & {1}u) != 0u);\n"
+        "  let v{0} = scan_segments(rows.r{0}, start_lane(lanes{0}, thread.lane), thread, workgroup);\n"
+        "  let e{0} = select(no_value(), subgroupShuffleUp(v{0}, 1u), thread.lane > 0u);\n"
+        "  let w{0} = subgroupShuffle(v{0}, last);\n"
+        "  let is_row{0} = any(lanes{0} != vec4u(0u));\n"
+        "  let is_lane{0} = any((lanes{0} & earlier) != vec4u(0u));\n",
+        k, 1u << k);
+    if (k == 0) {
+      text += "  anew |= select(0u, 1u, is_lane0);\n";
+      list = "e0, ";
+      continue;
+    }
+    const std::string before = k == 1 ? "w0" : std::format("t{}", k - 1);
+    const std::string is_any = k == 1 ? "is_row0" : std::format("is_any{}", k - 1);
+    text += std::format("  anew |= select(0u, {}u, is_lane{} | {});\n  let is_any{} = {} | is_row{};\n", 1u << k, k,
+                        is_any, k, is_any, k);
+    text += combine_unless(std::format("b{}", k), before, std::format("e{}", k), std::format("is_lane{}", k));
+    text += combine_unless(std::format("t{}", k), before, std::format("w{}", k), std::format("is_row{}", k));
+    list += std::format("b{}, ", k);
+  }
+  return text + std::format("  return ScannedRows(Rows({}anew), Accumulator({}, select(0u, 1u, {})));\n}}\n", list,
+                            rows == 1 ? std::string("w0") : std::format("t{}", rows - 1),
+                            rows == 1 ? std::string("is_row0") : std::format("is_any{}", rows - 1));
+}
+
+std::string segmented_store(std::uint32_t unit_items, const ScanTuning& tuning) {
+  std::string text =
+      "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n  let before = combine(prefix.tile, prefix.subgroup);\n";
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    text += "  store_unit(Unit(";
+    for (std::uint32_t j = 0; j < unit_items; ++j) text += std::format("tile.x{}_{}, ", k, j);
+    text += std::format(
+        "{0}), unit + {1}u * step,\n             combine(before, Accumulator(rows.r{1}, (rows.anew >> {1}u) & 1u)), "
+        "is_full, range);\n",
+        mask_of(k), k);
+  }
+  return text + "}\n";
+}
+
 namespace {
 
 // Tile and load_tile().

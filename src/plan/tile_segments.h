@@ -25,6 +25,14 @@ std::string segment_scan_text(bool is_custom, const DeviceTraits& traits);
 // up to 4 a lane are scanned several rows at once.
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits);
 
+// Tile, load_tile(), Rows, ... of units v0, v1, ... with `heads`, where whole subgroups scan by shuffles; masks of
+// heads lie packed in few registers (mask_of()), and nothing counts heads. Needs load_unit() and the like, and
+// unit_total().
+std::string segmented_tile(std::uint32_t unit_items, bool is_custom, const ScanTuning& tuning,
+                           const DeviceTraits& traits);
+// store_tile() of such a tile, by store_unit().
+std::string segmented_store(std::uint32_t unit_items, const ScanTuning& tuning);
+
 // Sums that wrap: struct Accumulator { sum, heads, last }; `last` is the sum of what lies before the last head, so that
 // sums of segments are differences. combine() and identity(), and sum_to_head(), which is `last` of a unit.
 TileAccumulator difference_accumulator(const LoweredOperator& op);

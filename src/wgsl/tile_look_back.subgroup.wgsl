@@ -43,13 +43,15 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
         polls = 0u;
         next -= 1u;
         let lent = lend_total(next, range, thread, workgroup);
-        if (thread.lane == 0u) { lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
+        // A lent total has no flag that says that nothing before it matters.
+        if (thread.lane == 0u && !starts_anew(lent)) { lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
         before = combine(lent, before);
       }
     }
     if (thread.lane == 0u) {
       shared_before = before;
-      if (!is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
+      let is_published = tile > 0u && starts_anew(total);
+      if (!is_published && !is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
     }
   }
   workgroupBarrier();  // the first subgroup has stored what it found

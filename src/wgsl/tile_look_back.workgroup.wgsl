@@ -55,7 +55,8 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
       next -= 1u;
       let lent = lend_total(next, range, thread, workgroup);
       if (thread.index == 0u) {
-        lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u));
+        // A lent total has no flag that says that nothing before it matters.
+        if (!starts_anew(lent)) { lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
         before = combine(lent, before);
       }
       workgroupBarrier();  // fold_threads may be used again
@@ -64,7 +65,8 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
   if (thread.index == 0u) {
     if (!is_found) { before = combine(initial(), before); }
     shared_before = before;
-    if (!is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
+    let is_published = tile > 0u && starts_anew(total);
+    if (!is_published && !is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
   }
   workgroupBarrier();  // thread 0 has stored what it found
   return shared_before;

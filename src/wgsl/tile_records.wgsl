@@ -7,13 +7,17 @@
 // A thread that publishes in place of a stalled owner uses a flag of its own, since its sum may be rounded otherwise,
 // and atomicMax, so that it never takes back what the owner wrote.
 //
+// Where a tile starts anew (a segment begins in it), nothing before it matters: its total is its prefix and is published
+// as one, so that those behind it look no further.
+//
 // The word of the ticket holds the run, too: the last ticket starts the next run. Run numbers come again after 16383
 // runs; until then each run clears a few records that it does not use, so that none is left from the last time.
 //
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
 // Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
 //                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), store_tile (generated or
-//                of the primitive), store_total (tile_total.*), publish, read_record, tile_of_ticket (generated)
+//                of the primitive), store_total (tile_total.*), publish, read_record, tile_of_ticket, starts_anew
+//                (generated)
 @group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
 
 const TICKET_BITS = 18u;  // and 14 for the run
@@ -71,7 +75,7 @@ fn finish_tile(units: Tile, tile: u32, tile_count: u32, tag: u32, unit: u32, ste
   let rows = tile_rows(units, unit, step, range);
   let total = total_tile(rows, thread, workgroup);
   if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
-    publish(tile, total.total, tag | (FLAG_TOTAL << 16u));
+    publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u));
   }
   let scanned = scan_tile(rows, total, thread, workgroup);
   let before = look_back(tile, total.total, tag, range, thread, workgroup);

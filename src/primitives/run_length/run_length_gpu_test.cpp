@@ -152,6 +152,87 @@ TEST_P(RunLengthShapesGpu, RunsMaySpanManyTiles) {
   }
 }
 
+/// More tiles than run_length_plan.cpp ends runs of in one pass.
+class RunLengthManyTilesGpu : public RunLengthGpu {
+ protected:
+  static constexpr std::uint32_t tile = 32 * 2 * 4;
+  static constexpr std::uint32_t most_tiles = 128;
+  [[nodiscard]] ScanTuning small_tiles(ScanPath path) const {
+    ScanTuning tuning = scan_tuning(path);
+    tuning.workgroup_size = 32;
+    tuning.rows = 2;
+    tuning.max_workgroups = 50;
+    return tuning;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, RunLengthManyTilesGpu, ::testing::Values(Profile::full), profile_name);
+
+TEST_P(RunLengthManyTilesGpu, RunsThatCrossTilesAreEndedAfterwards) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  const std::uint32_t count = (most_tiles + 30) * tile + 77;
+  for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
+    const ScanTuning tuning = small_tiles(path);
+    const auto plan =
+        plan_run_length({.item_count = Count::on_host(count), .input = ElementType::u32()}, context().traits(), tuning);
+    ASSERT_TRUE(plan.has_value());
+    if (context().traits().subgroups) {
+      EXPECT_THAT(to_string(*plan), HasSubstr("run_length_ends"));
+    }
+    for (const std::uint32_t longest : {3u, tile - 1, tile + 1, 5 * tile, 90 * tile}) {
+      SCOPED_TRACE(std::format("runs of up to {} items", longest));
+      const auto words = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
+      check_default(words, {.write_offsets = true}, {.tuning = tuning, .input_item = 1 + longest % 4});
+      for (const std::uint32_t used : {0u, 1u, tile, 2 * tile + 5, count / 2, count - 1, count, count + 1}) {
+        check_default(words, {.write_values = used % 2 == 0}, {.tuning = tuning, .count = used});
+      }
+    }
+    for (const std::uint32_t near : {most_tiles * tile - 1, most_tiles * tile, most_tiles * tile + 1}) {
+      check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, near, 300, random), {}, {.tuning = tuning});
+    }
+    check_default(std::vector<std::uint32_t>(count, 7), {.write_offsets = true}, {.tuning = tuning});
+    std::vector<std::uint32_t> all_differ(count);
+    std::iota(all_differ.begin(), all_differ.end(), 0u);
+    check_default(all_differ, {.write_offsets = true}, {.tuning = tuning});
+    all_differ.back() = all_differ[count - 2];
+    check_default(all_differ, {}, {.tuning = tuning});
+  }
+}
+
+TEST_P(RunLengthManyTilesGpu, AWindowGoesOnWhereTheOneBeforeEnded) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  // An input that does not begin with a block of a binding may take one more; there is no room for it.
+  const std::uint32_t count = (most_tiles + 30) * tile;
+  DeviceTraits traits = context().traits();
+  traits.max_binding_bytes = 4 * count + 12;
+  for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
+    const auto plan = plan_run_length({.item_count = Count::on_host(count), .input = ElementType::u32()}, traits,
+                                      small_tiles(path), {.input_bytes = 4});
+    ASSERT_TRUE(plan.has_value()) << plan.error().message;
+    EXPECT_THAT(to_string(*plan), HasSubstr("(window)"));
+    context().override_traits(traits);
+    for (const std::uint32_t longest : {3u, 400u, count}) {
+      check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random), {},
+                    {.tuning = small_tiles(path), .input_item = 1});
+      check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random), {},
+                    {.tuning = small_tiles(path), .input_item = 1, .count = count - 1});
+    }
+  }
+}
+
+TEST_P(RunLengthManyTilesGpu, TilesThatNeverPublishChangeNothing) {
+  Random random(test_seed());
+  const auto words = reference::random_runs<std::uint32_t>({3, 4, 5}, (most_tiles + 5) * tile, 900, random);
+  DeviceTraits traits = context().traits();
+  traits.test_hidden_chunks = 2;
+  traits.test_shuffled_tiles = true;
+  context().override_traits(traits);
+  for (int k = 0; k < 10 && !HasFailure(); ++k) {
+    check_default(words, {.write_offsets = true}, {.tuning = small_tiles(ScanPath::single_pass)});
+  }
+}
+
 TEST_P(RunLengthShapesGpu, OnlyRepeatedRunsCanBeAskedFor) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of run-length encoding. Scanned is (runs so far, index + 1 of the last run's first item): the item that begins
-// a run knows the length of the run before.
+// a run knows the length of the run before. Or only runs are counted, and those that cross tiles are ended afterwards.
 #include <format>
 
+#include "plan/lowering.h"
 #include "plan/plan_builder.h"
 #include "plan/tile_runs.h"
 #include "plan/tile_select.h"
@@ -47,10 +48,15 @@ std::string mask_text(const RunLengthShape& shape, const TileItems& items) {
   return text + "  return mask;\n}\n";
 }
 
-void add_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items) {
+std::string outputs_text(const RunLengthShape& shape) {
   std::string text;
   if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
   if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
+  return text;
+}
+
+void add_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items) {
+  std::string text = outputs_text(shape);
   text +=
       "fn store_unit(u: Unit, unit: u32, prefix: Accumulator, is_full: bool, range: Range) {\n  var runs = prefix;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {
@@ -75,13 +81,106 @@ void add_total(KernelBuilder& builder, bool has_items) {
                                          has_items ? "  end_run(sum, items_so_far());\n" : ""));
 }
 
+constexpr std::string_view lengths_text = "@group(0) @binding(8) var<storage, read_write> lengths: array<u32>;\n";
+
+// What a tile leaves for run_length_ends.
+constexpr std::string_view tile_ends_text =
+    "const NO_HEADS = 0xffffffffu;\n"
+    "// Index of the tile's first head, or NO_HEADS; runs that begin before the tile.\n"
+    "@group(0) @binding(5) var<storage, read_write> tile_ends: array<vec2u>;\n";
+
+// Where only runs are counted: neighbours in the stage give the lengths of runs that end in the tile in which they
+// begin. Of the last one minus its first index is stored, to which run_length_ends adds where the next run begins. One
+// stage for values, then for indices: NVIDIA's Vulkan driver has 48 KiB a multiprocessor for all workgroups.
+void add_counting_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items, std::uint32_t stage,
+                       const ScanTuning& tuning) {
+  builder.constant("STAGE", stage * tuning.workgroup_size);
+  const bool has_starts = shape.write_lengths || shape.write_offsets;
+  std::string text = outputs_text(shape);
+  if (shape.write_lengths) text += std::string(lengths_text) + std::string(tile_ends_text);
+  text +=
+      "var<workgroup> shared_runs: u32;\n"
+      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
+      "var<workgroup> staged: array<u32, STAGE + WORKGROUP_SIZE>;\n"
+      "fn stage_words(";
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) text += std::format("w{}: u32, ", k);
+  text += "mask: u32, first: u32, spare: u32) {\n  var slot = first;\n";
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    // Slots before the window wrap to huge numbers and fail the test, too.
+    text += std::format(
+        "  let is_head{0} = (mask & {1}u) != 0u;\n  staged[select(spare, slot, is_head{0} & (slot < STAGE))] = w{0};\n",
+        k, 1u << k);
+    if (k + 1 < items.unit_items) text += std::format("  slot += select(0u, 1u, is_head{});\n", k);
+  }
+  text +=
+      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
+      "Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n"
+      "  if (thread.index == 0u) { shared_runs = prefix.total; }\n"
+      "  let count = workgroupUniformLoad(&shared_runs);\n"
+      "  let spare = STAGE + thread.index;\n";
+  if (shape.write_lengths) text += "  var tile_end = NO_HEADS;\n  var last = 0u;  // head of those staged so far\n";
+  text +=
+      "  for (var done = 0u; done < count; done += STAGE) {\n"
+      "    let first = prefix.subgroup - done;\n"
+      "    let staged_count = min(STAGE, count - done);\n"
+      "    let run_first = prefix.tile + done;\n";
+  const auto stage_rows = [&](bool starts) {
+    if (starts) text += "    let index = item_index(unit * UNIT_ITEMS, range);\n";
+    for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+      text += "    stage_words(";
+      for (std::uint32_t j = 0; j < items.unit_items; ++j) {
+        text += starts ? std::format("index + {}u * step * UNIT_ITEMS + {}u, ", k, j)
+                       : std::format("bitcast<u32>({}), ", items.item(std::format("tile.u{}", k), j));
+      }
+      text += std::format("{}, first + row_before{}(rows), spare);\n", mask_of(k), k);
+    }
+    text += "    workgroupBarrier();  // the stage is filled\n";
+  };
+  constexpr std::string_view again = "    workgroupBarrier();  // the stage may be filled again\n";
+  if (shape.write_values) {
+    stage_rows(false);
+    text += std::format(
+        "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {{\n"
+        "      values[params.values_first + run_first + i] = bitcast<RawItem>(staged[i]);\n    }}\n{}",
+        again);
+  }
+  if (has_starts) {
+    stage_rows(true);
+    text +=
+        "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
+        "      let start = staged[i];\n";
+    if (shape.write_offsets) text += "      offsets[params.offsets_first + run_first + i] = start;\n";
+    if (shape.write_lengths) {
+      text +=
+          "      let before = select(staged[max(i, 1u) - 1u], last, i == 0u);\n"
+          "      if (i + done > 0u) {\n"
+          "        lengths[params.lengths_first + run_first + i - 1u] = start - before;\n"
+          "      } else {\n        tile_end = start;\n      }\n";
+    }
+    text += "    }\n";
+    if (shape.write_lengths) text += "    last = staged[staged_count - 1u];\n";
+    text += again;
+  }
+  text += "  }\n";
+  if (shape.write_lengths) {
+    text +=
+        "  if (thread.index == 0u) {\n"
+        "    let tile_number = params.tile_base + ((unit - first_unit(thread, workgroup)) * UNIT_ITEMS - range.origin) "
+        "/ TILE_ITEMS;\n"
+        "    tile_ends[tile_number] = vec2u(tile_end, prefix.tile);\n"
+        "    if (count > 0u) { lengths[params.lengths_first + prefix.tile + count - 1u] = 0u - last; }\n  }\n";
+  }
+  builder.generated("store", text + "}\n");
+  builder.more_workgroup_bytes(4 + (stage + 1) * 4 * tuning.workgroup_size);
+}
+
 // Runs of words go through workgroup memory: the stores are coalesced, and neighbours there give the lengths.
 void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const TileItems& items, std::uint32_t stage,
                      const ScanTuning& tuning) {
   builder.constant("STAGE", stage * tuning.workgroup_size);
-  std::string text;
-  if (shape.write_values) text += "@group(0) @binding(3) var<storage, read_write> values: array<RawItem>;\n";
-  if (shape.write_offsets) text += "@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;\n";
+  std::string text = outputs_text(shape);
   text +=
       "var<workgroup> shared_runs: u32;\n"
       "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
@@ -139,11 +238,59 @@ void add_end_run(KernelBuilder& builder, const RunLengthShape& shape) {
   }
   builder.generated(
       "lengths",
-      std::format("@group(0) @binding(8) var<storage, read_write> lengths: array<u32>;\n"
-                  "fn end_run(runs: Accumulator, end: u32) {{\n"
+      std::format("{}fn end_run(runs: Accumulator, end: u32) {{\n"
                   "  if (runs.y != 0u{}) {{ lengths[params.lengths_first + runs.x - 1u] = end + 1u - runs.y; }}\n"
                   "}}\n",
-                  shape.only_repeated ? " && end > runs.y" : ""));
+                  lengths_text, shape.only_repeated ? " && end > runs.y" : ""));
+}
+
+// More tiles than these, and the runs that cross tiles are ended by a pass of its own.
+constexpr std::uint64_t least_split_tiles = 128;
+
+// Are only runs counted? Without lengths there is nothing to be done afterwards.
+bool counts_only(const RunLengthShape& shape, const ScanTuning& tuning, const DeviceTraits& traits,
+                 std::uint32_t unit_items) {
+  const std::string raw = stored_type(shape.input).raw;
+  if (raw != "u32" && raw != "i32") return false;
+  if (!shape.write_lengths) return true;
+  const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * unit_items;
+  // With what windows bind, vectors must be sure to fit.
+  const std::uint32_t buffers = 8 + (shape.write_offsets ? 1 : 0) + (shape.item_count.read_on_device ? 1 : 0);
+  return traits.max_storage_buffers >= buffers && scans_by_lanes(count_accumulator(), tuning, traits) &&
+         shape.item_count.max > least_split_tiles * tile;
+}
+
+TileProgram make_counting_program(const RunLengthShape& shape, const TileItems& items, std::uint32_t stage,
+                                  const DeviceTraits& traits, const ScanTuning& tuning, TileProgram program) {
+  program.accumulator = count_accumulator();
+  program.late_publish = true;
+  program.add_types = add_count_types;
+  program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
+    if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
+    add_marked_units(builder, items, head_mask_text(items), true, true);
+    return {};
+  };
+  program.own_tile = [tuning, &traits](bool lanes) { return marked_tile(tuning.rows, lanes, traits); };
+  program.has_own_store_tile = true;
+  program.add_sink = [&shape, items, stage, tuning](KernelBuilder& builder) {
+    add_counting_sink(builder, shape, items, stage, tuning);
+  };
+  program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
+  if (!shape.write_lengths) return program;
+  program.params.insert(program.params.end(), {"tile_base", "is_last_window"});
+  program.tile_scratch = {{"tile_ends", 8}};
+  program.values_tiles = tuning.workgroup_size;
+  program.values_name = "ends";
+  program.values_only_read = true;
+  program.add_values = [](KernelBuilder& builder) -> Status {
+    builder.generated("ends", std::format("// Not read: where it begins says where tiles do.\n"
+                                          "@group(0) @binding(1) var<storage, read> input: array<u32>;\n"
+                                          "@group(0) @binding(6) var<storage, read_write> count: array<u32>;\n{}{}",
+                                          lengths_text, tile_ends_text));
+    builder.part("run_length_ends.wgsl");
+    return {};
+  };
+  return program;
 }
 
 TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const DeviceTraits& traits,
@@ -185,6 +332,12 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
     return {};
   };
   const std::uint32_t stage = shape.only_repeated ? 0 : choose_pair_stage(items, program.accumulator, tuning, traits);
+  // Runs of 4 in one round, as with items that are selected.
+  const SelectSink sink =
+      choose_select_sink(items, true, false, tuning, traits, scan_workgroup_bytes(count_accumulator(), tuning, traits));
+  if (stage != 0 && sink.stage_per_thread != 0 && counts_only(shape, tuning, traits, program.unit_items)) {
+    return make_counting_program(shape, items, sink.stage_per_thread, traits, tuning, std::move(program));
+  }
   if (stage != 0) {
     program.late_publish = true;
     program.has_own_store_tile = true;

@@ -108,15 +108,34 @@ TEST(RunLengthPlan, TakesTheSinglePassByItselfOnlyAfterTheSelfTest) {
   EXPECT_EQ(roles_of(planned(runs(1 << 20), traits)), "totals chunks");
 }
 
+TEST(RunLengthPlan, EndsRunsInAPassOfItsOwnWhereThereAreManyTiles) {
+  const DeviceTraits traits = gpu_traits();
+  const ScanTuning tuning = fixed_tuning(ScanPath::single_pass);
+  const std::uint64_t most = std::uint64_t{128} * tuning.workgroup_size * tuning.rows * 4;
+  const auto roles = [&](const RunLengthShape& shape, const DeviceTraits& device) {
+    return roles_of(planned(shape, device, tuning));
+  };
+  EXPECT_EQ(roles(runs(most), traits), "single_pass");
+  EXPECT_EQ(roles(runs(most + 1), traits), "single_pass ends");
+  EXPECT_EQ(roles(runs(most + 1, ElementType::u64()), traits), "single_pass");
+  EXPECT_EQ(roles(with_outputs(runs(most + 1), true, false, true), traits), "single_pass");
+  EXPECT_EQ(roles(with_outputs(runs(most + 1), true, true, true, true), traits), "single_pass");
+  DeviceTraits few = traits;
+  few.max_storage_buffers = 7;
+  EXPECT_EQ(roles(runs(most + 1), few), "single_pass");
+}
+
 TEST(RunLengthPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
   const auto moved = [](const RunLengthShape& shape) {
     return planned(shape, gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved();
   };
-  // At most: every item is a run.
-  EXPECT_EQ(moved(runs(count)), 12 * count);
+  // At most: every item is a run. Beside these two words a tile, written and read.
+  const ScanTuning tuning = fixed_tuning();
+  const std::uint64_t ends = 16 * ((count + 3) / (tuning.workgroup_size * tuning.rows * 4) + 1);
+  EXPECT_EQ(moved(runs(count)), 12 * count + ends);
   EXPECT_EQ(moved(with_outputs(runs(count), false, false, false)), 4 * count);
-  EXPECT_EQ(moved(with_outputs(runs(count), true, true, true)), 16 * count);
+  EXPECT_EQ(moved(with_outputs(runs(count), true, true, true)), 16 * count + ends);
 }
 
 TEST(RunLengthPlan, AsksForTheArgumentsOfItsShape) {

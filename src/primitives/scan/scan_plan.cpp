@@ -39,7 +39,11 @@ struct Slots {
 };
 
 TileAccumulator accumulator_of(const Problem& problem) {
-  if (problem.is_segmented) return segmented_accumulator(problem.op, problem.is_custom());
+  if (problem.is_segmented) {
+    TileAccumulator accumulator = segmented_accumulator(problem.op, problem.is_custom());
+    accumulator.anew_member = "heads";
+    return accumulator;
+  }
   TileAccumulator accumulator = tile_accumulator(problem.op);
   accumulator.is_custom = problem.is_custom();
   return accumulator;
@@ -63,8 +67,9 @@ std::string init_functions(const Problem& problem, KernelBuilder& builder, std::
       init.load, name, problem.is_segmented ? "InnerAccumulator" : "Accumulator");
 }
 
-// is_head(position, range): does a segment begin there?
-Result<std::string> head_function(const Problem& problem, KernelBuilder& builder) {
+// is_head(position, range): does a segment begin there? And where whole units are the row's, full_heads(unit, range): a
+// bit for each of their items.
+Result<std::string> head_functions(const Problem& problem, const TileItems& items, KernelBuilder& builder) {
   const ScanSegments& segments = problem.shape.segments;
   const bool reverse = problem.shape.reverse;
   std::string text;
@@ -97,17 +102,34 @@ Result<std::string> head_function(const Problem& problem, KernelBuilder& builder
           "fn load_key(position: u32, range: Range) -> {} {{\n"
           "  return key_value(keys[item_place(position, range) - params.input_first + params.keys_first]);\n}}\n",
           key.value, key.load, key.value);
-      test = reverse ? "!same_key(load_key(position, range), load_key(position - 1u, range))"
-                     : "!same_key(load_key(position - 1u, range), load_key(position, range))";
+      test = reverse ? "!same_key(load_key(position, range), load_key(before, range))"
+                     : "!same_key(load_key(before, range), load_key(position, range))";
       break;
     }
   }
-  // The first position of a window has one before it only if it is not the row's first.
-  return text + std::format(
-                    "fn is_head(position: u32, range: Range) -> bool {{\n"
-                    "  if (position == range.begin && params.is_first_window == 1u) {{ return true; }}\n"
-                    "  return {};\n}}\n",
-                    test);
+  // The first position of a window has one before it only if it is not the row's first. No branches: all loads of a
+  // tile are to be on their way.
+  constexpr std::string_view is_first = "((position == range.begin) & (params.is_first_window == 1u))";
+  const std::string before =
+      problem.has_keys() ? "  let before = max(position, first_readable(range) + 1u) - 1u;\n" : "";
+  text += std::format(
+      "fn is_head(position: u32, range: Range) -> bool {{\n{}  return {} | ({});\n}}\n"
+      "fn full_heads(unit: u32, range: Range) -> u32 {{\n  let position = unit * UNIT_ITEMS;\n",
+      before, is_first, test);
+  if (problem.has_keys()) text += before + "  let key = load_key(before, range);\n";
+  std::string mask;
+  for (std::uint32_t k = 0; k < items.unit_items; ++k) {
+    mask += std::format("{}select(0u, {}u, ", k == 0 ? "" : " | ", 1u << k);
+    if (!problem.has_keys()) {
+      mask += std::format("is_head(position + {}u, range))", k);
+      continue;
+    }
+    text += std::format("  let key{0} = load_key(position + {0}u, range);\n", k);
+    const std::string earlier = k == 0 ? "key" : std::format("key{}", k - 1);
+    mask += std::format("{}!same_key({}, {}))", k == 0 ? std::string(is_first) + " | " : std::string(),
+                        reverse ? std::format("key{}", k) : earlier, reverse ? earlier : std::format("key{}", k));
+  }
+  return text + std::format("  return {};\n}}\n", mask);
 }
 
 // Item k of a Unit u as an accumulator.
@@ -122,7 +144,7 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
                                                         problem.shape.transform.expression));
   add_tile_items(builder, items);
   std::string text;
-  const auto heads = head_function(problem, builder);
+  const auto heads = head_functions(problem, items, builder);
   if (!heads) return std::unexpected(heads.error());
   text += *heads;
   const bool segmented = problem.is_segmented;
@@ -160,8 +182,9 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
                        k, segmented ? std::format(", ({}.heads & {}u) != 0u", loaded, 1u << k) : "");
   };
   const std::string mask = segmented ? ", head_mask(unit, range)" : "";
-  text += std::format(
-      "fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n", mask);
+  text +=
+      std::format("fn load_unit(unit: u32, range: Range) -> Loaded {{ return Loaded(load_items(unit, range){}); }}\n",
+                  segmented ? ", full_heads(unit, range)" : "");
   std::string imported;
   std::string edges;
   std::string inside;
@@ -246,7 +269,8 @@ void add_sink(KernelBuilder& builder, const Problem& problem, const TileItems& i
   builder.generated("store", text);
 }
 
-TileProgram make_program(const Problem& problem, const Slots& slots, bool vectors) {
+TileProgram make_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
+                         const ScanTuning& tuning, bool vectors) {
   const ScanShape& shape = problem.shape;
   TileProgram program;
   program.name = "scan";
@@ -321,10 +345,12 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
       };
     }
   }
-  if (problem.is_segmented) {
-    program.lane_scan = [&problem](const ScanTuning& tuning, const DeviceTraits& traits) {
-      return segmented_lane_scan(problem.is_custom(), tuning, traits);
+  const bool own_tile = problem.is_segmented && scans_by_lanes(program.accumulator, tuning, traits);
+  if (own_tile) {
+    program.own_tile = [&problem, units = program.unit_items, tuning, &traits](bool) {
+      return segmented_tile(units, problem.is_custom(), tuning, traits);
     };
+    program.has_own_store_tile = true;
   }
   const TileItems items{
       .type = shape.input, .unit_items = program.unit_items, .reverse = shape.reverse, .in_place = shape.in_place};
@@ -334,7 +360,10 @@ TileProgram make_program(const Problem& problem, const Slots& slots, bool vector
     own.from_output = items.in_place && is_store_pass;
     return add_units(builder, problem, own);
   };
-  program.add_sink = [&problem, items](KernelBuilder& builder) { add_sink(builder, problem, items); };
+  program.add_sink = [&problem, items, own_tile, tuning](KernelBuilder& builder) {
+    add_sink(builder, problem, items);
+    if (own_tile) builder.generated("segmented store", segmented_store(items.unit_items, tuning));
+  };
   return program;
 }
 
@@ -465,7 +494,10 @@ Result<Plan> plan_scan(const ScanShape& shape, const DeviceTraits& traits, std::
     return fail(ErrorKind::invalid_request, "A single pass does not repeat float sums bit for bit.");
   }
   return plan_tiles(
-      std::move(plan), [&](bool with_vectors, const ScanTuning&) { return make_program(problem, slots, with_vectors); },
+      std::move(plan),
+      [&](bool with_vectors, const ScanTuning& fitted) {
+        return make_program(problem, slots, traits, fitted, with_vectors);
+      },
       vectors, extent, traits, chosen, offsets, !repeats);
 }
 

@@ -45,17 +45,19 @@ class ScanSafetyGpu : public GpuTest {
 
   /// Runs a scan many times, each with a command buffer of its own, and looks at every result.
   template <typename T, typename Check>
-  void repeat(int times, const std::vector<T>& items, ScanShape shape, const ScanTuning& tuning, Check check) {
+  void repeat(int times, const std::vector<T>& items, ScanShape shape, const ScanTuning& tuning, Check check,
+              const std::vector<std::uint32_t>& keys = {}) {
     shape.item_count = Count::on_host(items.size());
     const GuardedBuffer input(context(), bytes_of(items), item_offset<T>(0));
     const GuardedBuffer output(context(), bytes_of(items), item_offset<T>(1));
+    const GuardedBuffer key_buffer(context(), bytes_of(keys.empty() ? std::vector{0u} : keys), 8);
+    ScanBuffers buffers{.input = input.view(), .output = output.view()};
+    if (!keys.empty()) buffers.keys = key_buffer.view();
     for (int k = 0; k < times; ++k) {
       SCOPED_TRACE(std::format("run {} of {}", k, times));
       // What the run before wrote must not pass for a result.
       ASSERT_TRUE(context().write(output.view(), bytes_of(unwritten<T>(items.size()))).has_value());
-      run([&](WGPUCommandEncoder encoder) {
-        return record_scan(context(), encoder, shape, {.input = input.view(), .output = output.view()}, tuning);
-      });
+      run([&](WGPUCommandEncoder encoder) { return record_scan(context(), encoder, shape, buffers, tuning); });
       check(output.read_and_check_guards());
       if (HasFailure()) return;
     }
@@ -64,11 +66,14 @@ class ScanSafetyGpu : public GpuTest {
   /// Items whose scans must come out the same in every bit.
   template <typename T>
   void repeat_exactly(int times, const std::vector<T>& items, const ScanShape& shape, const ScanTuning& tuning,
-                      const std::vector<T>& expected) {
+                      const std::vector<T>& expected, const std::vector<std::uint32_t>& keys = {}) {
     const std::uint64_t hash = hash_of(bytes_of(expected));
-    repeat(times, items, shape, tuning, [&](const std::vector<std::byte>& bytes) {
-      if (hash_of(bytes) != hash) expect_items(items_of<T>(bytes), expected);
-    });
+    repeat(
+        times, items, shape, tuning,
+        [&](const std::vector<std::byte>& bytes) {
+          if (hash_of(bytes) != hash) expect_items(items_of<T>(bytes), expected);
+        },
+        keys);
   }
   static std::uint64_t hash_of(std::span<const std::byte> bytes) {
     return hash_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -133,6 +138,48 @@ TEST_P(ScanSafetyKindsGpu, RecordsOfTwoAndFourWordsAndReverseScansSurviveStalls)
                        matrices, {}, Matrix2::identity(),
                        [](auto& state, const auto& item) { state = Matrix2::times(state, item); },
                        [](const auto& state) { return state; }));
+  }
+}
+
+// A tile in which a segment begins publishes its prefix at once; what is lent for it must not pass for one.
+TEST_P(ScanSafetyKindsGpu, SegmentsThatBeginInStalledTilesAndSpanManySurviveThem) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  Random random(seed);
+  const std::uint32_t count = is_tiny() ? 2000 : 9'001;
+  const auto words = random_items<std::uint32_t>(count, seed);
+  const auto matrices = random_items<Vec<std::uint32_t, 4>>(is_tiny() ? 700 : count, seed);
+  const std::uint32_t tile = 4 * small_tiles().workgroup_size * small_tiles().rows;
+  for (const Trouble& trouble : {Trouble{2, true}, {1, false}, {0, true}}) {
+    if (trouble.hidden_chunks != 2 && !is_thorough()) continue;
+    SCOPED_TRACE(text_of(trouble));
+    cause(trouble);
+    for (const std::uint32_t longest : {3u, tile, 5 * tile, 2 * count}) {
+      SCOPED_TRACE(std::format("segments of up to {} items", longest));
+      const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
+      const auto heads = reference::run_heads(keys, std::equal_to<>());
+      for (const bool is_reversed : {false, true}) {
+        repeat_exactly(
+            is_thorough() ? 40 : 5, words,
+            {.input = ElementType::u32(), .reverse = is_reversed, .segments = ScanSegments::keys(ElementType::u32())},
+            small_tiles(),
+            reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words,
+                                                    {.is_reversed = is_reversed, .heads = heads}),
+            keys);
+      }
+      const std::vector<std::uint32_t> some(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(matrices.size()));
+      repeat_exactly(is_thorough() ? 40 : 5, matrices,
+                     {.input = ElementType::vec(Scalar::u32, 4),
+                      .combine = Matrix2::combine(),
+                      .segments = ScanSegments::keys(ElementType::u32())},
+                     small_tiles(),
+                     reference::scan(
+                         matrices, {.heads = reference::run_heads(some, std::equal_to<>())}, Matrix2::identity(),
+                         [](auto& state, const auto& item) { state = Matrix2::times(state, item); },
+                         [](const auto& state) { return state; }),
+                     some);
+      if (HasFailure()) return;
+    }
   }
 }
 
