@@ -65,7 +65,7 @@ void add_run_length_kernels(KernelSink& sink) {
       for (const ElementType& type : {ElementType::u32(), ElementType::i32(), ElementType::f32()}) {
         for (const bool has_more : {false, true}) {
           const RunLengthShape shape{
-              .item_count = {1 << 18, has_more}, .input = type, .write_values = !has_more, .write_offsets = has_more};
+              .item_count = {1 << 20, has_more}, .input = type, .write_values = !has_more, .write_offsets = has_more};
           sink.add(
               std::format("run_length: many tiles of {} on {}{}", type.name, device.name, has_more ? ", more" : ""),
               plan_run_length(shape, device.traits, ScanTuning{.path = path, .workgroup_size = 128, .rows = 2}));

@@ -2,6 +2,7 @@
 // Run-length encoding on a device against a loop over neighbours.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <bit>
 #include <format>
 #include <limits>
@@ -155,21 +156,24 @@ TEST_P(RunLengthShapesGpu, RunsMaySpanManyTiles) {
 /// More tiles than run_length_plan.cpp ends runs of in one pass.
 class RunLengthManyTilesGpu : public RunLengthGpu {
  protected:
-  static constexpr std::uint32_t tile = 32 * 2 * 4;
-  static constexpr std::uint32_t most_tiles = 128;
+  static constexpr std::uint32_t most_tiles = 512;
+  // One subgroup.
+  [[nodiscard]] std::uint32_t threads() const { return std::max(8u, context().traits().subgroup_max_size); }
   [[nodiscard]] ScanTuning small_tiles(ScanPath path) const {
     ScanTuning tuning = scan_tuning(path);
-    tuning.workgroup_size = 32;
+    tuning.workgroup_size = threads();
     tuning.rows = 2;
     tuning.max_workgroups = 50;
     return tuning;
   }
+  [[nodiscard]] std::uint32_t tile_items() const { return threads() * 2 * 4; }
 };
 INSTANTIATE_TEST_SUITE_P(, RunLengthManyTilesGpu, ::testing::Values(Profile::full), profile_name);
 
 TEST_P(RunLengthManyTilesGpu, RunsThatCrossTilesAreEndedAfterwards) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
+  const std::uint32_t tile = tile_items();
   const std::uint32_t count = (most_tiles + 30) * tile + 77;
   for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
     const ScanTuning tuning = small_tiles(path);
@@ -202,6 +206,7 @@ TEST_P(RunLengthManyTilesGpu, RunsThatCrossTilesAreEndedAfterwards) {
 TEST_P(RunLengthManyTilesGpu, AWindowGoesOnWhereTheOneBeforeEnded) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
+  const std::uint32_t tile = tile_items();
   // An input that does not begin with a block of a binding may take one more; there is no room for it.
   const std::uint32_t count = (most_tiles + 30) * tile;
   DeviceTraits traits = context().traits();
@@ -223,7 +228,7 @@ TEST_P(RunLengthManyTilesGpu, AWindowGoesOnWhereTheOneBeforeEnded) {
 
 TEST_P(RunLengthManyTilesGpu, TilesThatNeverPublishChangeNothing) {
   Random random(test_seed());
-  const auto words = reference::random_runs<std::uint32_t>({3, 4, 5}, (most_tiles + 5) * tile, 900, random);
+  const auto words = reference::random_runs<std::uint32_t>({3, 4, 5}, (most_tiles + 5) * tile_items(), 900, random);
   DeviceTraits traits = context().traits();
   traits.test_hidden_chunks = 2;
   traits.test_shuffled_tiles = true;

@@ -111,7 +111,7 @@ TEST(RunLengthPlan, TakesTheSinglePassByItselfOnlyAfterTheSelfTest) {
 TEST(RunLengthPlan, EndsRunsInAPassOfItsOwnWhereThereAreManyTiles) {
   const DeviceTraits traits = gpu_traits();
   const ScanTuning tuning = fixed_tuning(ScanPath::single_pass);
-  const std::uint64_t most = std::uint64_t{128} * tuning.workgroup_size * tuning.rows * 4;
+  const std::uint64_t most = std::uint64_t{512} * tuning.workgroup_size * tuning.rows * 4;
   const auto roles = [&](const RunLengthShape& shape, const DeviceTraits& device) {
     return roles_of(planned(shape, device, tuning));
   };

@@ -405,9 +405,10 @@ ScanTuning select_scan_tuning(const ScanShape& shape, const DeviceTraits& traits
                                   : shape.item_count.max;
   ScanTuning tuning = select_scan_tuning(
       std::max(shape.input.stride_bytes, shape.output.value_or(shape.input).stride_bytes), items, traits);
-  // Heads take registers: more rows spill (H200, 2026-11-30, u32 by u32 keys at 2^26: 339 us with 4, 346 with 6, 408
-  // with 8).
-  if (shape.segments.kind != Kind::whole) tuning.rows = std::min(tuning.rows, 4u);
+  // Heads take registers (H200, 2026-12-01, u32 by u32 keys: at 2^22 21.6 us with 4, 23.1 with 6; at 2^26 254 with 4,
+  // 236 with 6).
+  if (shape.segments.kind != Kind::whole)
+    tuning.rows = std::min(tuning.rows, items <= std::uint64_t{1} << 22 ? 4u : 6u);
   return tuning;
 }
 
