@@ -15,13 +15,14 @@ namespace {
 
 class CompactBench : public LibraryBench {
  public:
-  CompactBench(std::string primitive, std::string operation, std::vector<std::string> tuning)
-      : LibraryBench(std::move(primitive), std::move(operation), ElementType::u32()), tuning_(std::move(tuning)) {}
+  CompactBench(std::string primitive, std::string operation, std::vector<std::string> tuning,
+               ElementType type = ElementType::u32())
+      : LibraryBench(std::move(primitive), std::move(operation), std::move(type)), tuning_(std::move(tuning)) {}
 
  protected:
   // Fills the inputs and makes buffers for up to `most_items` results and their number.
   Status prepare_buffers(Session& session, std::uint64_t most_items, bool with_keys, bool with_second_output) {
-    if (const Status ok = session.fill_input(Scalar::u32); !ok) return ok;
+    if (const Status ok = session.fill_input(*type().scalar); !ok) return ok;
     const std::uint64_t words = std::max<std::uint64_t>(most_items, 1);
     struct Wanted {
       BufferView& view;
@@ -70,7 +71,10 @@ class CompactBench : public LibraryBench {
                                    {.view = views_.count, .word_count = 1, .source = expected_word(result_count)}};
     const std::uint64_t output_words = second ? 2 : 1;
     if (second) {
-      all.push_back({.view = views_.second_output, .word_count = result_count, .source = std::move(*second)});
+      all.push_back({.view = views_.second_output,
+                     .word_count = result_count,
+                     .source = std::move(*second),
+                     .is_float = type() == ElementType::f32()});
     }
     Expectation expected;
     for (const ExpectedWords& words : all) {
@@ -176,7 +180,7 @@ class ReduceByKeyBench : public CompactBench {
   Result<Work> make(Session& session, std::uint64_t item_count) override {
     const ReduceByKeyShape shape{.item_count = Count::on_host(item_count),
                                  .key = ElementType::u32(),
-                                 .input = ElementType::u32(),
+                                 .input = type(),
                                  .combine = BinaryOperator::sum()};
     const ReduceByKeyBuffers buffers{.keys = views().keys,
                                      .input = session.input(),
@@ -187,24 +191,31 @@ class ReduceByKeyBench : public CompactBench {
   }
   Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
     return make_expectation(session, item_count, count_runs(item_count), expected_run_keys(),
-                            expected_run_sums(item_count), 2);
+                            expected_run_sums(item_count, *type().scalar), 2);
   }
 };
 
-// Each of them has one operation on u32.
+// Each of them has one operation, on u32 unless other types are asked for.
 template <typename Bench>
-Result<LibraryBenches> only_bench(const BenchRequest& request) {
+Result<LibraryBenches> only_bench(const BenchRequest& request,
+                                  const std::vector<ElementType>& types = {ElementType::u32()}) {
   ScanTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   const bool has_operation = request.operation.empty() || request.operation == Bench::usual_operation;
-  const bool has_type = request.types.empty() || std::ranges::contains(request.types, ElementType::u32());
-  if (!has_operation || !has_type) {
-    return fail(ErrorKind::invalid_request, std::format("The benchmark of {} shows {} of u32, and nothing else.",
-                                                        Bench::name, Bench::usual_operation));
-  }
   LibraryBenches benches;
-  benches.push_back(
-      std::make_unique<Bench>(std::string(Bench::name), std::string(Bench::usual_operation), request.tuning));
+  for (const ElementType& type : types) {
+    const bool is_wanted =
+        request.types.empty() ? type == ElementType::u32() : std::ranges::contains(request.types, type);
+    if (!has_operation || !is_wanted) continue;
+    benches.push_back(
+        std::make_unique<Bench>(std::string(Bench::name), std::string(Bench::usual_operation), request.tuning, type));
+  }
+  if (benches.empty()) {
+    std::string names;
+    for (const ElementType& type : types) names += std::format("{}{}", names.empty() ? "" : " and ", type.name);
+    return fail(ErrorKind::invalid_request, std::format("The benchmark of {} shows {} of {}, and nothing else.",
+                                                        Bench::name, Bench::usual_operation, names));
+  }
   return benches;
 }
 
@@ -214,7 +225,7 @@ Result<LibraryBenches> select_benches(const BenchRequest& request) { return only
 Result<LibraryBenches> unique_benches(const BenchRequest& request) { return only_bench<UniqueBench>(request); }
 Result<LibraryBenches> run_length_benches(const BenchRequest& request) { return only_bench<RunLengthBench>(request); }
 Result<LibraryBenches> reduce_by_key_benches(const BenchRequest& request) {
-  return only_bench<ReduceByKeyBench>(request);
+  return only_bench<ReduceByKeyBench>(request, {ElementType::u32(), ElementType::f32()});
 }
 
 }  // namespace upsweep::bench

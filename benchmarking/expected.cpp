@@ -117,6 +117,24 @@ class RunKeys {
   std::uint32_t i_ = 0;
 };
 
+class SumsOfFloatRuns {
+ public:
+  explicit SumsOfFloatRuns(std::uint64_t item_count) : end_(u32(item_count)) {}
+  void operator()(std::span<std::uint32_t> words) {
+    for (std::uint32_t& word : words) {
+      double sum = 0;
+      do {
+        sum += input_float(i_++);
+      } while (i_ < end_ && !begins_run(i_));
+      word = std::bit_cast<std::uint32_t>(static_cast<float>(sum));
+    }
+  }
+
+ private:
+  std::uint32_t end_;
+  std::uint32_t i_ = 0;
+};
+
 // Adds something of every item of a run; the last run ends with the items.
 template <typename Addend>
 class RunTotals {
@@ -198,7 +216,8 @@ WordSource expected_run_lengths(std::uint64_t item_count) {
   return RunTotals(item_count, [](std::uint32_t) { return 1u; });
 }
 
-WordSource expected_run_sums(std::uint64_t item_count) {
+WordSource expected_run_sums(std::uint64_t item_count, Scalar scalar) {
+  if (scalar == Scalar::f32) return SumsOfFloatRuns(item_count);
   return RunTotals(item_count, [](std::uint32_t i) { return input_hash(i); });
 }
 

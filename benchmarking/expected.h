@@ -47,7 +47,7 @@ WordSource expected_selected();
 std::uint64_t count_runs(std::uint64_t item_count);
 WordSource expected_run_keys();
 WordSource expected_run_lengths(std::uint64_t item_count);
-WordSource expected_run_sums(std::uint64_t item_count);
+WordSource expected_run_sums(std::uint64_t item_count, Scalar scalar);
 
 // One word.
 WordSource expected_word(std::uint64_t word);

@@ -39,7 +39,8 @@ TEST(BenchExpected, RunsPartitionTheItems) {
   const std::uint64_t run_count = count_runs(items);
   const auto keys = words_of(expected_run_keys(), run_count);
   const auto lengths = words_of(expected_run_lengths(items), run_count);
-  const auto sums = words_of(expected_run_sums(items), run_count);
+  const auto sums = words_of(expected_run_sums(items, Scalar::u32), run_count);
+  const auto float_sums = words_of(expected_run_sums(items, Scalar::f32), run_count);
   const auto by_key = words_of(expected_sums_by_key(ScanKind::inclusive), items);
   std::uint32_t first = 0;
   for (std::size_t r = 0; r < run_count; ++r) {
@@ -50,6 +51,9 @@ TEST(BenchExpected, RunsPartitionTheItems) {
     for (std::uint32_t i = first + 1; i < end; ++i) ASSERT_FALSE(begins_run(i));
     ASSERT_EQ(by_key[first], input_hash(first));
     ASSERT_EQ(by_key[end - 1], sums[r]);
+    double exact = 0;
+    for (std::uint32_t i = first; i < end; ++i) exact += input_float(i);
+    ASSERT_FLOAT_EQ(std::bit_cast<float>(float_sums[r]), static_cast<float>(exact));
     first = end;
   }
   EXPECT_EQ(first, items);

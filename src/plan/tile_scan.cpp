@@ -300,6 +300,16 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
   return text;
 }
 
+// Look-back ends with a barrier of its own.
+std::string stage_ahead_function(bool stages_early, Role role) {
+  constexpr std::string_view head =
+      "fn stage_ahead(tile: Tile, rows: Rows, before: Accumulator, unit: u32, range: Range, thread: Thread,\n"
+      "               workgroup: Workgroup) {";
+  if (!stages_early) return std::format("{}}}\n", head);
+  return std::format("{}\n  stage_tile(tile, rows, before, unit, range, thread, workgroup);\n{}}}\n", head,
+                     role == Role::chunks ? "  workgroupBarrier();  // the stage is filled\n" : "");
+}
+
 LanePath lane_path_of(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits) {
   const std::uint32_t size = tuning.workgroup_size;
   if (!tuning.use_subgroups || accumulator_words(accumulator) == 0) return LanePath::workgroup;
@@ -524,8 +534,10 @@ class TilePlanner {
               : subgroups                ? Entry::subgroups
                                          : Entry::plain,
               traits_);
-    // One whole subgroup looks back; the analysis knows of no flow that is uniform in a subgroup only.
-    if (subgroups && variant.role == Role::single_pass) builder.relax("subgroup_uniformity");
+    // One whole subgroup looks back, or takes its piece of values; the analysis knows of no flow that is uniform in a
+    // subgroup only.
+    if (subgroups && (variant.role == Role::single_pass || variant.role == Role::values))
+      builder.relax("subgroup_uniformity");
     builder.generated("accumulator", accumulator_functions(accumulator, path, traits_));
     builder.part(program.reverse ? "tile_range.reverse.wgsl" : "tile_range.forward.wgsl");
     if (extent_.length_on_device) builder.constant("ITEMS_PER_COUNT", extent_.items_per_count);
@@ -594,6 +606,7 @@ class TilePlanner {
     }
     program.add_sink(builder);
     if (variant.role == Role::map) return {};
+    builder.generated("stage ahead", stage_ahead_function(program.stages_early, variant.role));
     if (variant.role == Role::chunks) {
       builder.generated("constants", std::format("const IS_COMMUTATIVE = {};\n", commutative));
       builder.part(variant.has_partials ? "tile_before.partials.wgsl" : "tile_before.none.wgsl");

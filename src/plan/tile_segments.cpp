@@ -73,17 +73,22 @@ std::string packed_head_scan(std::uint32_t rows, const DeviceTraits& traits) {
 
 }  // namespace
 
-std::string segment_scan_text(bool is_custom, const DeviceTraits& traits) {
-  return start_lane_function(traits) +
-         std::format(
-             "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> "
-             "InnerAccumulator {{\n"
-             "  var folded = value;\n"
-             "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u) {{\n"
-             "    let left = subgroupShuffleUp(folded, distance);\n{}  }}\n  return folded;\n}}\n",
-             is_custom
-                 ? "    if (thread.lane >= start + distance) { folded = combine_values(left, folded); }\n"
-                 : "    folded = select(folded, combine_values(left, folded), thread.lane >= start + distance);\n");
+std::string segment_scan_text(bool is_custom, const DeviceTraits& traits, std::uint32_t lanes) {
+  const auto step = [&](std::string_view distance) {
+    const std::string fold =
+        is_custom ? std::format("if (thread.lane >= start + {}) {{ folded = combine_values(left, folded); }}", distance)
+                  : std::format("folded = select(folded, combine_values(left, folded), thread.lane >= start + {});",
+                                distance);
+    return std::format("  {{\n    let left = subgroupShuffleUp(folded, {});\n    {}\n  }}\n", distance, fold);
+  };
+  std::string text = start_lane_function(traits) +
+                     "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> "
+                     "InnerAccumulator {\n  var folded = value;\n";
+  for (std::uint32_t distance = 1; distance < lanes; distance *= 2) text += step(std::format("{}u", distance));
+  if (lanes == 0) {
+    text += "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u)\n" + step("distance");
+  }
+  return text + "  return folded;\n}\n";
 }
 
 std::string segmented_lane_scan(bool is_custom, const ScanTuning& tuning, const DeviceTraits& traits) {

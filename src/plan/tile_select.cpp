@@ -73,6 +73,44 @@ std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& a
   return bytes + scan_workgroup_bytes(accumulator, tuning, traits) > traits.max_workgroup_bytes ? 0 : wanted;
 }
 
+namespace {
+
+// stage_tile(), before the look-back, and what is left of a tile whose marked items are more than the stage holds: they
+// are loaded again, a row at a time, since otherwise all would stay in registers while the workgroup looks back.
+std::string stage_again_text(const TileItems& items, std::uint32_t rows) {
+  const std::uint32_t count = items.unit_items;
+  std::string unit;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    unit += std::format("{}load_item(clamp(at * UNIT_ITEMS + {}u, first_readable(range), range.end - 1u), range)",
+                        k == 0 ? "" : ",\n                 ", k);
+  }
+  if (count > 1) unit = std::format("RawUnit({})", unit);
+  std::string cases;
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    cases += std::format("    {0}: {{ return vec2u({1}, row_before{2}(rows)); }}\n",
+                         k + 1 < rows ? std::format("case {}u", k) : std::string("default"), mask_of(k), k);
+  }
+  return std::format(
+      "fn stage_tile(tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread, workgroup: "
+      "Workgroup) {{\n"
+      "  stage_from(0u, tile, rows, before, unit, range, thread, workgroup);\n}}\n"
+      "// The mask of row k, and the marked items before it in the subgroup.\n"
+      "fn row_at(k: u32, tile: Tile, rows: Rows) -> vec2u {{\n  switch k {{\n{0}  }}\n}}\n"
+      "fn load_again(at: u32, is_full: bool, range: Range) -> RawUnit {{\n"
+      "  if (is_full) {{ return load_items(at, range); }}\n  return {1};\n}}\n"
+      "fn stage_again(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, is_full: bool, range: Range,\n"
+      "               thread: Thread, workgroup: Workgroup) {{\n"
+      "  for (var k = 0u; k < params.rows; k++) {{\n    let at = unit + k * unit_step(workgroup);\n"
+      "    let row = row_at(k, tile, rows);\n    let first = before - done + row.y;\n"
+      "    // Slots before the window wrap.\n"
+      "    if (min(first, first + {2}u) < STAGE) {{\n"
+      "      stage_unit(load_again(at, is_full, range), row.x, at, first, STAGE + thread.index, range);\n    }}\n"
+      "  }}\n}}\n",
+      cases, unit, count - 1);
+}
+
+}  // namespace
+
 void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
   std::string text;
   if (sink.write_items) text += "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n";
@@ -121,24 +159,31 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
     if (k + 1 < count) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
   text +=
-      "}\nfn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: "
-      "Thread,\n"
-      "              workgroup: Workgroup) {\n" +
-      sink.at_start +
-      "  let step = unit_step(workgroup);\n"
-      "  if (thread.index == 0u) { shared_count = prefix.total; }\n"
-      "  let count = workgroupUniformLoad(&shared_count);\n"
-      "  let spare = STAGE + thread.index;\n"
-      "  for (var done = 0u; done < count; done += STAGE) {\n"
-      "    let first = prefix.subgroup - done;\n";
+      "}\n"
+      "// From marked item `done` of the tile on.\n"
+      "fn stage_from(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n  let first = before - done;\n";
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
     text +=
-        std::format("    stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
-                    k, mask_of(k));
+        std::format("  stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n", k,
+                    mask_of(k));
   }
+  text += "}\n" + (sink.stages_early ? stage_again_text(items, tuning.rows) : std::string());
   text +=
-      "    workgroupBarrier();  // the stage is filled\n"
-      "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n";
+      "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n" +
+      sink.at_start +
+      "  if (thread.index == 0u) { shared_count = prefix.total; }\n"
+      "  let count = workgroupUniformLoad(&shared_count);\n"
+      "  for (var done = 0u; done < count; done += STAGE) {\n";
+  text += sink.stages_early
+              ? "    if (done != 0u) {\n"
+                "      stage_again(done, tile, rows, prefix.subgroup, unit, is_full, range, thread, workgroup);\n"
+                "      workgroupBarrier();  // the stage is filled\n    }\n"
+              : "    stage_from(done, tile, rows, prefix.subgroup, unit, range, thread, workgroup);\n"
+                "    workgroupBarrier();  // the stage is filled\n";
+  text += "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n";
   if (sink.write_items) text += "      output[params.output_first + prefix.tile + done + i] = staged_items[i];\n";
   if (sink.write_indices) text += "      indices[params.indices_first + prefix.tile + done + i] = staged_indices[i];\n";
   text += "    }\n    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";

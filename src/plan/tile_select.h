@@ -31,6 +31,7 @@ struct SelectSink {
   bool write_indices = false;
   // Items of workgroup memory a thread; 0: one by one.
   std::uint32_t stage_per_thread = 0;
+  bool stages_early = false;  // as TileProgram::stages_early, if there is a stage
   std::string at_start = {};  // statements with which store_tile() begins
 };
 SelectSink choose_select_sink(const TileItems& items, bool write_items, bool write_indices, const ScanTuning& tuning,

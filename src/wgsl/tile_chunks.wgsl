@@ -3,7 +3,8 @@
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS
 // Parts give     tile_index (grid), row_range (tile_range.*), row_length, row_count (tile_extent.*), load_tile,
 //                tile_rows (generated), total_tile, scan_tile (tile_scan.*), fold_chunks (tile_before.*), initial
-//                (tile_initial.*), store_tile (generated or of the primitive), store_total (tile_total.*), start_sink
+//                (tile_initial.*), stage_ahead, store_tile (generated or of the primitive), store_total (tile_total.*),
+//                start_sink
 
 var<workgroup> shared_extent: vec2u;
 
@@ -31,6 +32,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
     let rows = tile_rows(units, unit, step, range);
     let total = total_tile(rows, thread, workgroup);
     let scanned = scan_tile(rows, total, thread, workgroup);
+    stage_ahead(units, scanned, total.before, unit, range, thread, workgroup);
     store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);
     before = combine(before, total.total);
     workgroupBarrier();  // total_tile and store_tile may be used again

@@ -15,9 +15,9 @@
 //
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
 // Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
-//                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), store_tile (generated or
-//                of the primitive), store_total (tile_total.*), publish, read_record, tile_of_ticket, starts_anew
-//                (generated)
+//                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), stage_ahead (generated),
+//                store_tile (generated or of the primitive), store_total (tile_total.*), publish, read_record,
+//                tile_of_ticket, starts_anew (generated)
 @group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
 
 const TICKET_BITS = 18u;  // and 14 for the run
@@ -78,6 +78,8 @@ fn finish_tile(units: Tile, tile: u32, tile_count: u32, tag: u32, unit: u32, ste
     publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u));
   }
   let scanned = scan_tile(rows, total, thread, workgroup);
+  // Those before have more time to publish.
+  stage_ahead(units, scanned, total.before, unit, range, thread, workgroup);
   let before = look_back(tile, total.total, tag, range, thread, workgroup);
   store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);
   if (tile == tile_count - 1u && thread.index == 0u) {

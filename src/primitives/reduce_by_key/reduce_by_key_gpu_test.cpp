@@ -138,7 +138,7 @@ class ReduceByKeyGpu : public GpuTest {
   /// Can the device take keys and values apart where there are many tiles?
   [[nodiscard]] bool takes_values_after_keys() const {
     const DeviceTraits& traits = context().traits();
-    return traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 8 &&
+    return traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 4 &&
            traits.subgroup_min_size == traits.subgroup_max_size;
   }
   [[nodiscard]] std::vector<ScanTuning> some_paths() const {
@@ -373,8 +373,8 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
   Words all_differ(count);
   for (std::uint32_t i = 0; i < count; ++i) by_tile[i] = (i + 1) / tile;
   std::iota(all_differ.begin(), all_differ.end(), 0u);
-  // Sums of u32 have a way of their own up to more tiles.
   const auto product = BinaryOperator::product();
+  const auto sum = BinaryOperator::sum();
   for (const ScanPath path : some_scan_paths()) {
     tuning.path = path;
     const auto plan =
@@ -386,6 +386,17 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
       const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
       check_default(keys, words, product, {.tuning = tuning, .key_item = 1, .input_item = 5, .output_item = 2});
     }
+    // More runs than are staged at a time, in some pieces or in all.
+    for (const std::uint32_t longest : {1u, 2u, 4 * tile}) {
+      const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3, 4}, count, longest, random);
+      check_default(keys, words, sum, {.tuning = tuning, .key_item = 2, .input_item = 2, .output_item = 1});
+    }
+    Words dense_in_part = by_tile;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (i % (2 * tile) > tile / 3 && i % (2 * tile) < tile) dense_in_part[i] = 0x80000000 + i;
+    }
+    check_default(dense_in_part, words, sum, {.tuning = tuning});
+    check_default(dense_in_part, words, product, {.tuning = tuning, .count = count - 400});
     check_default(Words(count, 7), words, product, {.tuning = tuning});
     check_default(by_tile, words, product, {.tuning = tuning, .key_item = 3, .input_item = 3});
     check_default(all_differ, words, product, {.tuning = tuning});

@@ -42,29 +42,39 @@ struct ValueText {
   std::string before;   // the key in front of the unit's first
 };
 
-// More tiles than these, and keys and values are taken one after the other. H200, 2026-12-01, runs of 4, u32: sums that
-// wrap, which have a faster single pass, 93 us instead of 90 at 2^24 (2048 tiles), 316 instead of 328 at 2^26; others
-// took about 470 there in a single pass.
-constexpr std::uint64_t least_split_tiles = 256;
-constexpr std::uint64_t least_split_tiles_of_differences = 4096;
+// More tiles than these, and keys and values are taken one after the other. H200, 2026-12-01, runs of 4, in us: sums of
+// u32, which have a faster single pass, 18.3 instead of 17.9 at 2^21 (256 tiles), 24.7 instead of 28.4 at 2^22, 73
+// instead of 90 at 2^24; of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of 20.0 at 2^21, 73 instead of 100 at 2^24.
+constexpr std::uint64_t least_split_tiles = 192;
+constexpr std::uint64_t least_split_tiles_of_differences = 256;
 
-// Values that a thread of the pass over values has, and those that it stages: of runs of 4 one round.
+// Items of a thread in the pass over keys. The pass over values takes groups of neighbouring values; of runs of 4 the
+// stage holds a tile's.
 constexpr std::uint32_t thread_values = 32;
-constexpr std::uint32_t staged_values = 10;
+constexpr std::uint32_t group_items = 8;
+constexpr std::uint32_t staged_values = 9;
+
+std::uint32_t subgroup_count(const ScanTuning& tuning, const DeviceTraits& traits) {
+  return tuning.workgroup_size / traits.subgroup_min_size;
+}
+
+std::uint64_t least_split_items(const ReduceByKeyShape& shape, std::uint32_t workgroup_size) {
+  return (sums_wrap(shape) ? least_split_tiles_of_differences : least_split_tiles) * workgroup_size * thread_values;
+}
 
 // Of what a tile leaves for the last pass.
 std::uint32_t record_bytes_of(const LoweredOperator& op) {
   return 2 * op.accumulator_bytes + std::clamp(op.accumulator_bytes, 4u, 16u);
 }
 
-std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning& tuning) {
-  return 12 + op.accumulator_bytes * (staged_values + 1) * tuning.workgroup_size +
-         (4 + op.accumulator_bytes) * subgroup_slots(tuning.workgroup_size);
+std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning& tuning, const DeviceTraits& traits) {
+  return 4 + op.accumulator_bytes * (staged_values * tuning.workgroup_size + 1) +
+         (4 + op.accumulator_bytes) * subgroup_count(tuning, traits);
 }
 
-// Masks of heads go from one kernel to the other, so subgroups must have one size, and eight lanes for a word.
+// Masks of heads go from one kernel to the other, so subgroups must have one size.
 bool has_known_lanes(const DeviceTraits& traits) {
-  return traits.subgroup_min_size >= 8 && traits.subgroup_min_size == traits.subgroup_max_size;
+  return traits.subgroup_min_size >= 4 && traits.subgroup_min_size == traits.subgroup_max_size;
 }
 
 // Keys and values that may be taken one after the other.
@@ -336,29 +346,37 @@ constexpr std::string_view tile_run_text =
     "// lead: of the items before the first head; tail: from the last head on, or of all items.\n"
     "struct TileRun {\n  lead: InnerAccumulator,\n  tail: InnerAccumulator,\n  heads_before: u32,  // or NO_HEADS\n}\n";
 
-// The pass over the keys also leaves its masks of heads, a word a thread, and each tile's place.
+// The pass over the keys also leaves its masks of heads, a word a thread, and where the runs of each subgroup begin.
 constexpr std::string_view leave_heads_text =
     "  let tile_number = params.tile_base + ((unit - first_unit(thread, workgroup)) * UNIT_ITEMS - range.origin) / "
     "TILE_ITEMS;\n"
-    "  if (thread.index == 0u) { tile_starts[tile_number] = prefix.tile; }\n"
+    "  if (thread.lane == 0u) {\n"
+    "    tile_starts[tile_number * (SUBGROUPS + 1u) + thread.subgroup] = prefix.tile + prefix.subgroup;\n  }\n"
+    "  if (thread.index == 0u) { tile_starts[tile_number * (SUBGROUPS + 1u) + SUBGROUPS] = prefix.tile + prefix.total; "
+    "}\n"
     "  head_masks[tile_number * WORKGROUP_SIZE + thread_rank(thread, workgroup)] = tile.masks0;\n";
 
-constexpr std::string_view heads_text_bindings =
-    "@group(0) @binding(4) var<storage, read_write> head_masks: array<u32>;\n"
-    "@group(0) @binding(5) var<storage, read_write> tile_starts: array<u32>;\n";
+std::string heads_text_bindings(const ScanTuning& tuning, const DeviceTraits& traits) {
+  return std::format(
+      "const SUBGROUPS = {}u;\n"
+      "@group(0) @binding(4) var<storage, read_write> head_masks: array<u32>;\n"
+      "// Of each subgroup of a tile the runs that begin before it, and those before the tile's end.\n"
+      "@group(0) @binding(5) var<storage, read_write> tile_starts: array<u32>;\n",
+      subgroup_count(tuning, traits));
+}
 
-// Tile with its values, and fold_tile(): the runs of a tile are scanned, staged and written.
+// Groups of neighbouring values, how they are loaded and folded; for reduce_by_key_values.wgsl.
 void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanTuning& tuning,
                      const DeviceTraits& traits) {
   constexpr std::uint32_t count = 4;  // of a unit
   const bool custom = problem.is_custom();
   const StoredType value = stored_type(problem.shape.input);
-  const TileItems values{.type = problem.shape.input, .unit_items = count};
+  const TileItems items{.type = problem.shape.input, .unit_items = count};
   builder.alias("RawValue", value.raw).alias("ValueUnit", unit_type(problem.shape.input, count));
-  builder.constant("STAGE", staged_values * tuning.workgroup_size);
-  const auto list = [](std::string_view separator, const auto& item) {
+  builder.constant("LANES", traits.subgroup_min_size).constant("STAGE", staged_values * tuning.workgroup_size);
+  const auto list = [](std::uint32_t length, std::string_view separator, const auto& item) {
     std::string text;
-    for (std::uint32_t k = 0; k < count; ++k) text += (k == 0 ? "" : std::string(separator)) + item(k);
+    for (std::uint32_t k = 0; k < length; ++k) text += (k == 0 ? "" : std::string(separator)) + item(k);
     return text;
   };
   std::string text = std::format(
@@ -376,122 +394,59 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
       "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n"
       "  return value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS];\n}}\n"
       "fn load_edge_values(unit: u32, range: Range) -> ValueUnit {{\n  return ValueUnit({});\n}}\n",
-      heads_text_bindings, tile_run_text, value.load,
-      list(" | ",
+      heads_text_bindings(tuning, traits), tile_run_text, value.load,
+      list(count, " | ",
            [](std::uint32_t k) {
              return std::format("select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", 1u << k, k,
                                 k);
            }),
-      list(", ", [](std::uint32_t k) { return std::format("load_value_at(unit * UNIT_ITEMS + {}u, range)", k); }));
-  for (std::uint32_t j = 0; j < count; ++j) {
-    text += std::format(
-        "fn value_item{0}(unit_values: ValueUnit, unit: u32, range: Range) -> InnerAccumulator {{\n"
-        "  return import_value(load_value({1}), item_index(unit * UNIT_ITEMS + {0}u, range));\n}}\n",
-        j, values.item("unit_values", j));
-  }
-  // A thread has two blocks of 16 neighbouring values: few scans, and sectors are still read as a whole.
-  const auto unit_of = [](std::uint32_t k) { return std::format("unit + {}u * step + {}u", k / 4, k % 4); };
-  text += "struct Tile {\n";
-  for (std::uint32_t k = 0; k < thread_values; ++k) text += std::format("  x{}: InnerAccumulator,\n", k);
-  text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n  var tile: Tile;\n";
+      list(count, ", ",
+           [](std::uint32_t k) { return std::format("load_value_at(unit * UNIT_ITEMS + {}u, range)", k); }));
+  text += std::format(
+      "struct Group {{\n{}}}\nfn load_group(unit: u32, is_tile: bool, is_full: bool, range: Range) -> Group {{\n"
+      "  var group: Group;\n",
+      list(group_items, "", [](std::uint32_t k) { return std::format("  x{}: InnerAccumulator,\n", k); }));
   for (const bool full : {true, false}) {
-    text += full ? "  if (is_full) {\n" : "  } else {\n";
-    for (std::uint32_t k = 0; k < 8; ++k)
-      text += std::format("    let v{0} = load_{1}values({2}, range);\n", k, full ? "" : "edge_", unit_of(k));
-    for (std::uint32_t k = 0; k < 8; ++k) {
-      if (!full) text += std::format("    let i{} = inside_mask({}, range);\n", k, unit_of(k));
-      for (std::uint32_t j = 0; j < 4; ++j) {
-        const std::string item = std::format("value_item{}(v{}, {}, range)", j, k, unit_of(k));
-        text += full ? std::format("    tile.x{} = {};\n", 4 * k + j, item)
-                     : std::format("    tile.x{} = select(no_value(), {}, (i{} & {}u) != 0u);\n", 4 * k + j, item, k,
-                                   1u << j);
-      }
+    text += full ? "  if (is_full) {\n" : "  } else if (is_tile) {\n";
+    for (std::uint32_t k = 0; k < group_items / count; ++k) {
+      text += std::format("    let v{0} = load_{1}values(unit + {0}u, range);\n", k, full ? "" : "edge_");
+      if (!full) text += std::format("    let i{0} = inside_mask(unit + {0}u, range);\n", k);
+    }
+    for (std::uint32_t k = 0; k < group_items; ++k) {
+      const std::string item = std::format("import_value(load_value({}), item_index(unit * UNIT_ITEMS + {}u, range))",
+                                           items.item(std::format("v{}", k / count), k % count), k);
+      text += full ? std::format("    group.x{} = {};\n", k, item)
+                   : std::format("    group.x{} = select(no_value(), {}, (i{} & {}u) != 0u);\n", k, item, k / count,
+                                 1u << k % count);
     }
   }
-  text += "  }\n  return tile;\n}\n" + segment_scan_text(custom, traits);
-  const auto go_on = [&](std::uint32_t b, std::uint32_t i) {
-    return custom ? std::format(
-                        "    if ((mask{0} & {1}u) != 0u) {{\n      value = tile.x{2};\n    }} else {{\n      value = "
-                        "combine_values(value, tile.x{2});\n    }}\n",
-                        b, 1u << i, 16 * b + i)
-                  : std::format(
-                        "    value = select(combine_values(value, tile.x{2}), tile.x{2}, (mask{0} & {1}u) != 0u);\n", b,
-                        1u << i, 16 * b + i);
-  };
-  const auto combine_unless = [&](std::string name, std::string left, std::string right, std::string heads) {
-    return custom ? std::format("  var {0} = {2};\n  if ({3} == 0u) {{ {0} = combine_values({1}, {2}); }}\n", name,
-                                left, right, heads)
-                  : std::format("  let {0} = select({2}, combine_values({1}, {2}), {3} == 0u);\n", name, left, right,
-                                heads);
-  };
+  text += std::format("  }} else {{\n{}  }}\n  return group;\n}}\n", list(group_items, "", [](std::uint32_t k) {
+                        return std::format("    group.x{} = no_value();\n", k);
+                      }));
   text +=
-      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
-      "var<workgroup> staged: array<InnerAccumulator, STAGE + WORKGROUP_SIZE>;\n"
-      "// Of each subgroup: what its last run comes to, and the runs that begin in it.\n"
-      "var<workgroup> subgroup_tails: array<InnerAccumulator, SUBGROUP_SLOTS>;\n"
-      "var<workgroup> subgroup_heads: array<u32, SUBGROUP_SLOTS>;\n"
-      "var<workgroup> shared_runs: u32;\n"
-      "fn put_value(run: u32, runs: u32, heads_before: u32, tile_number: u32, value: InnerAccumulator) {\n"
-      "  if (run == 0u) {\n    records[tile_number].lead = value;\n"
-      "    records[tile_number].heads_before = select(heads_before, NO_HEADS, runs == 0u);\n  } else {\n"
-      "    results[params.results_first + heads_before + run - 1u] = result_value(value);\n  }\n"
-      "  if (run == runs) { records[tile_number].tail = value; }\n}\n"
-      "fn fold_tile(tile: Tile, mask0: u32, mask1: u32, tile_number: u32, heads_before: u32, thread: Thread,\n"
-      "             workgroup: Workgroup) {\n"
-      "  let last = workgroup.subgroup_size - 1u;\n"
-      "  let heads = countOneBits(mask0) | (countOneBits(mask1) << 16u);\n"
-      "  let before = subgroupExclusiveAdd(heads);\n"
-      "  let all = subgroupShuffle(before + heads, last);\n"
-      "  let own_heads = (all & 0xffffu) + (all >> 16u);\n"
-      "  let count0 = before & 0xffffu;\n  let count1 = (all & 0xffffu) + (before >> 16u);\n";
-  for (std::uint32_t b = 0; b < 2; ++b) {
-    text += std::format("  var tail{0}: InnerAccumulator;\n  {{\n    var value = tile.x{1};\n", b, 16 * b);
-    for (std::uint32_t i = 1; i < 16; ++i) text += go_on(b, i);
+      "// Stages what runs come to where the next ones begin, from slot `first` on; what the stage has no room for "
+      "goes to "
+      "one\n// slot behind it. Gives the run that is open behind the group.\n"
+      "fn fold_group(group: Group, mask: u32, first: u32) -> InnerAccumulator {\n"
+      "  var slot = first;\n  var value = no_value();\n";
+  // Branches: with selects sums of u32 took 4 registers more, which cost a workgroup of 5 on a multiprocessor (H200,
+  // 2026-12-01, 2^26: 114 us instead of 103).
+  for (std::uint32_t k = 0; k < group_items; ++k) {
     text += std::format(
-        "    tail{0} = value;\n  }}\n"
-        "  let lanes{0} = subgroupBallot(mask{0} != 0u);\n"
-        "  let s{0} = scan_segments(tail{0}, start_lane(lanes{0}, thread.lane), thread, workgroup);\n"
-        "  let e{0} = select(no_value(), subgroupShuffleUp(s{0}, 1u), thread.lane > 0u);\n"
-        "  let w{0} = subgroupShuffle(s{0}, last);\n",
-        b);
+        "  if ((mask & {0}u) != 0u) {{\n    staged[min(slot, STAGE)] = value;\n    slot += 1u;\n    value = "
+        "group.x{1};\n"
+        "  }} else {{\n    value = combine_values(value, group.x{1});\n  }}\n",
+        1u << k, k);
   }
-  text += combine_unless("p1", "w0", "e1", "(before >> 16u)");
-  text += combine_unless("t1", "w0", "w1", "(all >> 16u)");
-  text +=
-      "  if (thread.lane == 0u) {\n    subgroup_tails[thread.subgroup] = t1;\n"
-      "    subgroup_heads[thread.subgroup] = own_heads;\n  }\n"
-      "  let shared_heads = share_total(own_heads, thread, workgroup);\n"
-      "  if (thread.index == 0u) { shared_runs = shared_heads.total; }\n"
-      "  let runs = workgroupUniformLoad(&shared_runs);\n"
-      "  var open = no_value();\n"
-      "  for (var other = thread.subgroup; other > 0u; other--) {\n"
-      "    open = combine_values(subgroup_tails[other - 1u], open);\n"
-      "    if (subgroup_heads[other - 1u] != 0u) { break; }\n  }\n";
-  text += combine_unless("tail", "open", "t1", "own_heads");
-  text += combine_unless("b0", "open", "e0", "count0");
-  text += combine_unless("b1", "open", "p1", "count1");
-  text +=
-      "  let spare = STAGE + thread.index;\n"
-      "  for (var done = 0u; done <= runs; done += STAGE) {\n";
-  for (std::uint32_t b = 0; b < 2; ++b) {
-    text += std::format("    {{\n    var value = b{0};\n    var slot = shared_heads.before + count{0} - done;\n", b);
-    for (std::uint32_t i = 0; i < 16; ++i) {
-      text += std::format("    staged[select(spare, slot, ((mask{0} & {1}u) != 0u) & (slot < STAGE))] = value;\n", b,
-                          1u << i);
-      if (i < 15) text += std::format("    slot += (mask{} >> {}u) & 1u;\n", b, i) + go_on(b, i);
-    }
-    text += "    }\n";
-  }
-  text +=
-      "    if (thread.lane == 0u && thread.subgroup == workgroup.subgroup_count - 1u && runs - done < STAGE) {\n"
-      "      staged[runs - done] = tail;\n    }\n"
-      "    workgroupBarrier();  // the stage is filled\n"
-      "    for (var i = thread.index; i < min(STAGE, runs + 1u - done); i += WORKGROUP_SIZE) {\n"
-      "      put_value(done + i, runs, heads_before, tile_number, staged[i]);\n    }\n"
-      "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  text += std::format(
+      "  return value;\n}}\n"
+      "fn combine_if(left: InnerAccumulator, value: InnerAccumulator, is_real: bool) -> InnerAccumulator {{\n{}}}\n{}",
+      custom ? "  if (is_real) { return combine_values(left, value); }\n  return value;\n"
+             : "  return select(value, combine_values(left, value), is_real);\n",
+      segment_scan_text(custom, traits, traits.subgroup_min_size));
   builder.generated("values", text);
   builder.part("reduce_by_key_values.wgsl");
-  builder.more_workgroup_bytes(values_workgroup_bytes(problem.op, tuning));
+  builder.more_workgroup_bytes(values_workgroup_bytes(problem.op, tuning, traits));
 }
 
 // Adds up runs that cross tiles.
@@ -530,16 +485,15 @@ void add_count_of_runs(KernelBuilder& builder, std::string_view end_run) {
 
 // Heads first, then values: for many tiles, whose look-back is short if it carries counts only.
 bool splits(const Problem& problem, const DeviceTraits& traits, const ScanTuning& tuning, std::uint32_t unit_items) {
-  const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * unit_items;
-  const std::uint64_t least = sums_wrap(problem.shape) ? least_split_tiles_of_differences : least_split_tiles;
+  if (!has_known_lanes(traits) || !scans_by_lanes(count_accumulator(), tuning, traits)) return false;
   // With what windows bind, vectors must be sure to fit.
   const std::uint32_t buffers = problem.shape.item_count.read_on_device ? 9 : 8;
-  const std::uint32_t bytes =
-      scan_workgroup_bytes(count_accumulator(), tuning, traits) + values_workgroup_bytes(problem.op, tuning);
-  return has_known_lanes(traits) && traits.max_storage_buffers >= buffers &&
-         scans_by_lanes(count_accumulator(), tuning, traits) && has_split_types(problem.shape) &&
+  return traits.max_storage_buffers >= buffers && has_split_types(problem.shape) &&
          tuning.rows * unit_items == thread_values && unit_items == 4 && words_of_type(problem.op.accumulator) != 0 &&
-         bytes <= traits.max_workgroup_bytes && problem.shape.item_count.max > least * tile;
+         scan_workgroup_bytes(count_accumulator(), tuning, traits) +
+                 values_workgroup_bytes(problem.op, tuning, traits) <=
+             traits.max_workgroup_bytes &&
+         problem.shape.item_count.max > least_split_items(problem.shape, tuning.workgroup_size);
 }
 
 TileProgram make_split_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
@@ -552,8 +506,9 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
   program.item_bytes = shape.key.stride_bytes;
   program.written_bytes = shape.key.stride_bytes;
   program.values_bytes = shape.input.stride_bytes;
-  program.tile_scratch = {
-      {"head_masks", 4 * tuning.workgroup_size}, {"tile_starts", 4}, {"records", record_bytes_of(problem.op)}};
+  program.tile_scratch = {{"head_masks", 4 * tuning.workgroup_size},
+                          {"tile_starts", 4 * (subgroup_count(tuning, traits) + 1)},
+                          {"records", record_bytes_of(problem.op)}};
   program.add_types = [&problem](KernelBuilder& builder) {
     add_count_types(builder);
     add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
@@ -568,8 +523,9 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
       choose_select_sink(keys, true, false, tuning, traits, scan_workgroup_bytes(program.accumulator, tuning, traits));
   sink.at_start = leave_heads_text;
   program.has_own_store_tile = true;
-  program.add_sink = [keys, sink, tuning](KernelBuilder& builder) {
-    builder.generated("heads", heads_text_bindings);
+  sink.stages_early = program.stages_early = sink.stage_per_thread != 0;
+  program.add_sink = [keys, sink, tuning, &traits](KernelBuilder& builder) {
+    builder.generated("heads", heads_text_bindings(tuning, traits));
     add_select_sink(builder, keys, sink, tuning);
   };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
@@ -675,6 +631,8 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
   // text); others 476 with 6, 529 with 4, 647 with 8, which spill, unless keys and values are taken apart.
   const bool may_split = has_split_types(shape) && has_known_lanes(traits) && traits.emulated_subgroup_size == 0;
   tuning.rows = std::min(tuning.rows, sums_wrap(shape) || may_split ? 8u : 6u);
+  // Fewer rows than the two passes take are for a single pass.
+  if (may_split && shape.item_count.max > least_split_items(shape, tuning.workgroup_size)) tuning.rows = 8;
   return tuning;
 }
 

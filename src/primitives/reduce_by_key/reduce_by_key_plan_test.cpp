@@ -157,10 +157,11 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   DeviceTraits no_look_back = traits;
   no_look_back.look_back = false;
   EXPECT_EQ(roles_of(planned(shape, no_look_back)), "totals chunks values carries");
-  EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass") << "few tiles";
+  EXPECT_EQ(roles_of(planned(by_key(1 << 20), traits)), "single_pass") << "few tiles";
+  EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass values carries");
   const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
-  EXPECT_EQ(roles_of(planned(sums(1 << 23), traits)), "single_pass") << "differences";
-  EXPECT_EQ(roles_of(planned(sums(1 << 26), traits)), "single_pass values carries");
+  EXPECT_EQ(roles_of(planned(sums(1 << 21), traits)), "single_pass") << "differences";
+  EXPECT_EQ(roles_of(planned(sums(1 << 22), traits)), "single_pass values carries");
   for (const ElementType& value : {ElementType::f32(), ElementType::i32(), ElementType::u32()}) {
     for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin()}) {
       const Plan plan = planned(by_key(1 << 23, ElementType::f32(), value, op), traits);
@@ -175,7 +176,10 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   EXPECT_EQ(roles_of(planned(by_key(1 << 23), varying)), "single_pass") << "masks of heads are laid out by lanes";
   DeviceTraits narrow = traits;
   narrow.subgroup_min_size = narrow.subgroup_max_size = 4;
-  EXPECT_EQ(roles_of(planned(by_key(1 << 23), narrow)), "single_pass");
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23), narrow)), "single_pass values carries");
+  DeviceTraits unknown = traits;
+  unknown.subgroup_min_size = unknown.subgroup_max_size = 0;
+  EXPECT_EQ(roles_of(planned(by_key(1 << 23), unknown)), "single_pass");
 }
 
 TEST(ReduceByKeyPlan, TilesAreNumberedThroughAllWindows) {
@@ -197,12 +201,12 @@ TEST(ReduceByKeyPlan, TilesAreNumberedThroughAllWindows) {
 
 TEST(ReduceByKeyPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
-  const ReduceByKeyShape differences = by_key(count, ElementType::u32(), ElementType::u32());
-  EXPECT_EQ(planned(differences, gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), 16 * count);
-  // Each tile has a mask of heads, its place and a record, each written and read.
+  const ReduceByKeyShape differences = by_key(count / 16, ElementType::u32(), ElementType::u32());
+  EXPECT_EQ(planned(differences, gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(), count);
+  // Each tile has a mask of heads, the places of its subgroups and a record, each written and read.
   constexpr std::uint64_t tiles = count / 8192 + 1;
   EXPECT_EQ(planned(by_key(count), gpu_traits(), fixed_tuning(ScanPath::single_pass)).bytes_moved(),
-            16 * count + 2 * tiles * (1024 + 4 + 12));
+            16 * count + 2 * tiles * (1024 + 36 + 12));
   EXPECT_EQ(planned(by_key(count)).least_bytes, 8 * count);
 }
 
