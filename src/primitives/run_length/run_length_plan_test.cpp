@@ -166,6 +166,7 @@ std::string golden_text() {
   add("repeated runs of 1001000 f32 with offsets, single pass, GPU",
       planned(with_outputs(runs(1'001'000, ElementType::f32()), true, true, true, true), gpu_traits(),
               fixed_tuning(ScanPath::single_pass)));
+  add("5000000 u32, single pass, GPU", planned(runs(5'000'000), gpu_traits(), fixed_tuning(ScanPath::single_pass)));
   return text;
 }
 
