@@ -33,7 +33,6 @@ void lower_arithmetic(LoweredOperator& lowered, const BinaryOperator& op, const 
   if (value.is_64_bit()) {
     lowered.accumulator = "vec2u";
     lowered.parts = {"int64.wgsl"};
-    lowered.is_sum64 = is_sum;
     lowered.combine_expression = is_sum ? "add64(a, b)" : "mul64(a, b)";
     lowered.identity_expression = is_sum ? "vec2u(0u, 0u)" : "vec2u(1u, 0u)";
     lowered.result_expression = "a";

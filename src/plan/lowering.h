@@ -39,7 +39,6 @@ struct LoweredOperator {
   std::string result_expression;  // of a, giving `result.raw`
   ElementType result;             // what is stored
   std::string subgroup_builtin;   // "subgroupAdd" if there is one
-  bool is_sum64 = false;          // 64-bit sums, as vec2u
   bool may_shuffle = false;       // the accumulator can go through subgroupShuffleXor
   bool commutative = true;
   std::uint64_t summation_terms = 0;  // 1 for float sums, where explain states a bound

@@ -88,7 +88,7 @@ std::string of_each(const TileAccumulator& accumulator, Each each) {
 }
 
 // choose(), and where there are subgroups the shuffles.
-std::string accumulator_functions(const TileAccumulator& accumulator, LanePath path, const DeviceTraits& traits) {
+std::string accumulator_functions(const TileAccumulator& accumulator, LanePath path) {
   std::string text;
   if (!accumulator.members.empty()) {
     text += "struct Accumulator {\n";
@@ -121,15 +121,6 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
         "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n",
         lanes, kind);
     return text;
-  }
-  if (accumulator.is_sum64) {
-    return text + std::format("fn lanes_up_to(lane: u32) -> vec4u {{\n{}}}\n",
-                              traits.subgroup_max_size <= 32
-                                  ? "  return vec4u((2u << lane) - 1u, 0u, 0u, 0u);\n"
-                                  : "  let first = vec4u(0u, 32u, 64u, 96u);\n"
-                                    "  let bits = min(max(vec4u(lane + 1u), first) - first, vec4u(32u));\n"
-                                    "  return select((vec4u(1u) << (bits & vec4u(31u))) - vec4u(1u), "
-                                    "vec4u(0xffffffffu), bits == vec4u(32u));\n");
   }
   shuffle("subgroup_up", "subgroupShuffleUp", "");
   // A caller's operator must not see what a shuffle from no lane gives; the library's own is spared the branch.
@@ -277,7 +268,7 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
     if (path == LanePath::shuffle && program.lane_scan) {
       text += program.lane_scan(tuning, traits);
     } else if (!has_own_scan) {
-      text += row_scan_text(rows, path == LanePath::shuffle && program.accumulator.is_sum64);
+      text += row_scan_text(rows);
     }
   }
   // The output's last block is bound item by item.
@@ -538,7 +529,7 @@ class TilePlanner {
     // subgroup only.
     if (subgroups && (variant.role == Role::single_pass || variant.role == Role::values))
       builder.relax("subgroup_uniformity");
-    builder.generated("accumulator", accumulator_functions(accumulator, path, traits_));
+    builder.generated("accumulator", accumulator_functions(accumulator, path));
     builder.part(program.reverse ? "tile_range.reverse.wgsl" : "tile_range.forward.wgsl");
     if (extent_.length_on_device) builder.constant("ITEMS_PER_COUNT", extent_.items_per_count);
     builder.part(extent_.length_on_device ? "tile_extent.device_items.wgsl"
@@ -594,8 +585,8 @@ class TilePlanner {
         builder.part("subgroup_scan.emulated.wgsl");
         if (commutative) builder.part("subgroup_fold.emulated.wgsl");
       } else if (path == LanePath::shuffle) {
-        builder.part(program.accumulator.is_sum64 ? "subgroup_scan.sum64.wgsl" : "subgroup_scan.shuffle.wgsl");
-        if (commutative && !program.accumulator.is_sum64) builder.part("subgroup_fold.shuffle.wgsl");
+        builder.part("subgroup_scan.shuffle.wgsl");
+        if (commutative) builder.part("subgroup_fold.shuffle.wgsl");
       }
       builder.part("tile_threads.subgroup.wgsl");
       builder.part(commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl" : "tile_scan.subgroup.wgsl");
@@ -867,21 +858,15 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
   return 0;
 }
 
-std::string row_scan_text(std::uint32_t rows, bool has_scan_without) {
+std::string row_scan_text(std::uint32_t rows) {
   std::string text =
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
   for (std::uint32_t k = 0; k < rows; ++k) {
-    text += has_scan_without ? std::format(
-                                   "  let i{0} = subgroup_inclusive(rows.r{0}, thread, workgroup);\n"
-                                   "  let e{0} = scan_without(i{0}, rows.r{0});\n",
-                                   k)
-                             : std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
+    text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
   }
   for (std::uint32_t k = 0; k < rows; ++k) {
-    const std::string row =
-        std::format("subgroup_pick({}, last, thread)",
-                    has_scan_without ? std::format("i{}", k) : std::format("combine(e{0}, rows.r{0})", k));
+    const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
     text +=
         k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
   }
@@ -910,7 +895,6 @@ TileAccumulator tile_accumulator(const LoweredOperator& op) {
   if (op.subgroup_builtin == "subgroupAdd" || op.subgroup_builtin == "subgroupMul") {
     accumulator.fold_builtin = op.subgroup_builtin;
   }
-  accumulator.is_sum64 = op.is_sum64;
   return accumulator;
 }
 

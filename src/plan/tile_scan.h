@@ -31,12 +31,11 @@ struct TileAccumulator {
   // knows its prefix at once.
   std::string anew_member = {};
   std::string fold_builtin = {};  // "subgroupAdd", where the operator has subgroupExclusiveAdd, too
-  bool is_sum64 = false;          // 64-bit sums, as vec2u
 };
 // Of an operator's own accumulator.
 TileAccumulator tile_accumulator(const LoweredOperator& op);
 // scan_rows() of Rows that are accumulators r0, r1, ...
-std::string row_scan_text(std::uint32_t rows, bool has_scan_without = false);
+std::string row_scan_text(std::uint32_t rows);
 // Do whole subgroups scan, by built-ins or shuffles?
 bool scans_by_lanes(const TileAccumulator& accumulator, const ScanTuning& tuning, const DeviceTraits& traits);
 // Workgroup memory that the passes themselves take; what is left is the sink's.
