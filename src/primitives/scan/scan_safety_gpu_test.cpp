@@ -160,7 +160,7 @@ TEST_P(ScanSafetyKindsGpu, SegmentsThatBeginInStalledTilesAndSpanManySurviveThem
       const auto heads = reference::run_heads(keys, std::equal_to<>());
       for (const bool is_reversed : {false, true}) {
         repeat_exactly(
-            is_thorough() ? 40 : 5, words,
+            is_thorough() ? 10 : 5, words,
             {.input = ElementType::u32(), .reverse = is_reversed, .segments = ScanSegments::keys(ElementType::u32())},
             small_tiles(),
             reference::scan_to_items<std::uint32_t>(OperatorKind::sum, words,
@@ -168,7 +168,7 @@ TEST_P(ScanSafetyKindsGpu, SegmentsThatBeginInStalledTilesAndSpanManySurviveThem
             keys);
       }
       const std::vector<std::uint32_t> some(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(matrices.size()));
-      repeat_exactly(is_thorough() ? 40 : 5, matrices,
+      repeat_exactly(is_thorough() ? 10 : 5, matrices,
                      {.input = ElementType::vec(Scalar::u32, 4),
                       .combine = Matrix2::combine(),
                       .segments = ScanSegments::keys(ElementType::u32())},
