@@ -131,12 +131,8 @@ std::string segmented_tile(std::uint32_t unit_items, bool is_custom, const ScanT
   for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
   text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n";
   for (const bool full : {true, false}) {
-    text += full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
+    text += load_rows_text(rows, full);
     const std::string_view indent = full ? "    " : "  ";
-    for (std::uint32_t k = 0; k < rows; ++k) {
-      text += full ? std::format("{}let l{} = load_unit({}, range);\n", indent, k, at(k))
-                   : std::format("{}let l{} = load_edge_unit({}, ends, range);\n", indent, k, at(k));
-    }
     for (std::uint32_t k = 0; k < rows; ++k)
       text += std::format("{0}let u{1} = import_{2}unit(l{1}, {3}, range);\n", indent, k, full ? "" : "edge_", at(k));
     text += std::format("{}return Tile(", indent);

@@ -192,6 +192,15 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
                                        (sink.write_items && sink.write_indices ? 2 : 1));
 }
 
+std::string load_rows_text(std::uint32_t rows, bool full) {
+  std::string text = full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
+  for (std::uint32_t k = 0; k < rows; ++k) {
+    text += full ? std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k)
+                 : std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
+  }
+  return text;
+}
+
 namespace {
 
 // Tile and load_tile(): raw units, their masks in few words.
@@ -202,12 +211,8 @@ std::string marked_tile_units(std::uint32_t rows) {
   for (std::uint32_t w = 0; w < mask_words; ++w) text += std::format("  masks{}: u32,\n", w);
   text += "}\nfn load_tile(unit: u32, step: u32, is_full: bool, range: Range) -> Tile {\n";
   for (const bool full : {true, false}) {
-    text += full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
+    text += load_rows_text(rows, full);
     const std::string_view indent = full ? "    " : "  ";
-    for (std::uint32_t k = 0; k < rows; ++k) {
-      text += full ? std::format("{0}let l{1} = load_unit(unit + {1}u * step, range);\n", indent, k)
-                   : std::format("{0}let l{1} = load_edge_unit(unit + {1}u * step, ends, range);\n", indent, k);
-    }
     std::string list;
     for (std::uint32_t k = 0; k < rows; ++k) list += std::format("l{}.items, ", k);
     for (std::uint32_t w = 0; w < mask_words; ++w) {

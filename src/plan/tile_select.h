@@ -51,6 +51,8 @@ std::string run_tile(std::uint32_t rows, bool lanes, const DeviceTraits& traits)
 
 // The expression of the mask of row k of such a `tile`.
 std::string mask_of(std::uint32_t k);
+// Of load_tile(): opens the block for tiles that are `full`, or the rest, and loads all rows, l0, l1, ...
+std::string load_rows_text(std::uint32_t rows, bool full);
 
 // Counts: Accumulator u32 with sums.
 void add_count_types(KernelBuilder& builder);

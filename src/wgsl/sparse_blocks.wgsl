@@ -7,10 +7,10 @@ fn block_of(index: u32) -> u32 {
   return select(index >> firstTrailingBit(block_size()), index / 3u, block_size() == 3u);
 }
 
-// The first entry of the row whose column is at least `column`, or the end of the row.
-fn lower_entry(row: u32, column: u32) -> u32 {
-  var low = start_at(row);
-  var high = start_at(row + 1u);
+// The first of the entries from `begin` to `end`, all of a row, whose column is at least `column`, or `end`.
+fn lower_entry_between(begin: u32, end: u32, column: u32) -> u32 {
+  var low = begin;
+  var high = end;
   while (low < high) {
     let middle = low + (high - low) / 2u;
     if (column_at(middle) < column) {
@@ -21,6 +21,9 @@ fn lower_entry(row: u32, column: u32) -> u32 {
   }
   return low;
 }
+
+// The same of a whole row.
+fn lower_entry(row: u32, column: u32) -> u32 { return lower_entry_between(start_at(row), start_at(row + 1u), column); }
 
 // Does a row have an entry of the block? Rows of a block row are alike: the search begins `offset` entries behind the
 // row's first and looks farther and farther from there.
@@ -54,15 +57,8 @@ fn has_block(row: u32, block: u32, offset: u32) -> bool {
       high = probe;
     }
   }
-  while (low < high) {
-    let middle = low + (high - low) / 2u;
-    if (column_at(middle) < column) {
-      low = middle + 1u;
-    } else {
-      high = middle;
-    }
-  }
-  return low < end && block_of(column_at(low)) == block;
+  let found = lower_entry_between(low, high, column);
+  return found < end && block_of(column_at(found)) == block;
 }
 
 // No earlier row of the block row has an entry of the entry's block.

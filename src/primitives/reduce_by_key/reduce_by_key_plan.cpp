@@ -348,8 +348,6 @@ constexpr std::string_view tile_run_text =
 
 // The pass over the keys also leaves its masks of heads, a word a thread, and where the runs of each subgroup begin.
 constexpr std::string_view leave_heads_text =
-    "  let tile_number = params.tile_base + ((unit - first_unit(thread, workgroup)) * UNIT_ITEMS - range.origin) / "
-    "TILE_ITEMS;\n"
     "  if (thread.lane == 0u) {\n"
     "    tile_starts[tile_number * (SUBGROUPS + 1u) + thread.subgroup] = prefix.tile + prefix.subgroup;\n  }\n"
     "  if (thread.index == 0u) { tile_starts[tile_number * (SUBGROUPS + 1u) + SUBGROUPS] = prefix.tile + prefix.total; "
@@ -424,9 +422,8 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
                         return std::format("    group.x{} = no_value();\n", k);
                       }));
   text +=
-      "// Stages what runs come to where the next ones begin, from slot `first` on; what the stage has no room for "
-      "goes to "
-      "one\n// slot behind it. Gives the run that is open behind the group.\n"
+      "// Stages what runs come to where the next ones begin, from slot `first` on; what the stage has no room for\n"
+      "// goes to one slot behind it. Gives the run that is open behind the group.\n"
       "fn fold_group(group: Group, mask: u32, first: u32) -> InnerAccumulator {\n"
       "  var slot = first;\n  var value = no_value();\n";
   // Branches: with selects sums of u32 took 4 registers more, which cost a workgroup of 5 on a multiprocessor (H200,
@@ -521,7 +518,7 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
   program.own_tile = [tuning, &traits](bool lanes) { return marked_tile(tuning.rows, lanes, traits); };
   SelectSink sink =
       choose_select_sink(keys, true, false, tuning, traits, scan_workgroup_bytes(program.accumulator, tuning, traits));
-  sink.at_start = leave_heads_text;
+  sink.at_start = std::string(tile_number_text) + std::string(leave_heads_text);
   program.has_own_store_tile = true;
   sink.stages_early = program.stages_early = sink.stage_per_thread != 0;
   program.add_sink = [keys, sink, tuning, &traits](KernelBuilder& builder) {

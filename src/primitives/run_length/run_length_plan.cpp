@@ -165,10 +165,9 @@ void add_counting_sink(KernelBuilder& builder, const RunLengthShape& shape, cons
   }
   text += "  }\n";
   if (shape.write_lengths) {
+    text += tile_number_text;
     text +=
         "  if (thread.index == 0u) {\n"
-        "    let tile_number = params.tile_base + ((unit - first_unit(thread, workgroup)) * UNIT_ITEMS - range.origin) "
-        "/ TILE_ITEMS;\n"
         "    tile_ends[tile_number] = vec2u(tile_end, prefix.tile);\n"
         "    if (count > 0u) { lengths[params.lengths_first + prefix.tile + count - 1u] = 0u - last; }\n  }\n";
   }
