@@ -17,9 +17,7 @@
 namespace upsweep::bench {
 namespace {
 
-constexpr std::uint64_t most_items = 0xfffffffe;
-
-std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }
+constexpr std::uint64_t most_countable_items = 0xfffffffe;
 
 std::vector<std::uint64_t> default_items(const BenchOptions& options, const DeviceTraits& traits) {
   if (options.quick) {
@@ -140,8 +138,8 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
   chosen.asked_items = options.items;
   chosen.usual_items = default_items(options, traits);
   for (const std::uint64_t item_count : chosen.asked_items) {
-    if (item_count > most_items) {
-      return refuse(std::format("{} items are more than a primitive takes ({}).", item_count, most_items));
+    if (item_count > most_countable_items) {
+      return refuse(std::format("{} items are more than a primitive takes ({}).", item_count, most_countable_items));
     }
   }
   return chosen;

@@ -8,14 +8,13 @@
 #include "benchmarking/input.h"
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 
 namespace upsweep::bench {
 namespace {
 
 constexpr std::uint32_t one_word = 3;  // ONE_WORD of bench_fill.wgsl; the other kinds are those of InputKind
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 Result<Plan> plan_words(std::uint64_t count, std::uint32_t kind, std::uint32_t word, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "plan/narrow.h"
+
 namespace upsweep::bench {
 namespace {
 
@@ -14,8 +16,6 @@ namespace {
 constexpr double f32_tolerance = 1e-4;
 
 constexpr std::size_t chunk_words = std::size_t{1} << 23;
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 // Each gives the next sums, from where the last call ended.
 class SumsOfWords {

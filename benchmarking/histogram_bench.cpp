@@ -188,11 +188,8 @@ class HistogramLadder : public Ladder {
   HistogramBench* bench_;
 };
 
-std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }
-
-Result<std::vector<std::unique_ptr<HistogramBench>>> make_benches(const BenchRequest& request,
-                                                                  std::vector<HistogramOperation> usual,
-                                                                  const std::vector<ElementType>& usual_types) {
+Result<std::vector<std::unique_ptr<HistogramBench>>> make_histogram_benches(
+    const BenchRequest& request, std::vector<HistogramOperation> usual, const std::vector<ElementType>& usual_types) {
   HistogramTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   if (!request.operation.empty()) {
@@ -233,7 +230,7 @@ Result<LibraryBenches> histogram_benches(const BenchRequest& request) {
                          parse_operation(request.operation)->samples == Samples::uniform;
   const std::vector<ElementType> types =
       all_kinds ? std::vector{ElementType::f32(), byte_type()} : std::vector{ElementType::f32()};
-  auto made = make_benches(request, {{.bin_count = 256}, {.bin_count = 4096}}, types);
+  auto made = make_histogram_benches(request, {{.bin_count = 256}, {.bin_count = 4096}}, types);
   if (!made) return std::unexpected(made.error());
   return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
 }
@@ -241,7 +238,7 @@ Result<LibraryBenches> histogram_benches(const BenchRequest& request) {
 Result<Ladders> histogram_ladders(const BenchRequest& request) {
   std::vector<HistogramOperation> usual;
   for (const Samples kind : sample_kinds) usual.push_back({.bin_count = 256, .samples = kind});
-  auto made = make_benches(request, usual, {ElementType::f32()});
+  auto made = make_histogram_benches(request, usual, {ElementType::f32()});
   if (!made) return std::unexpected(made.error());
   Ladders ladders;
   for (std::unique_ptr<HistogramBench>& bench : *made) {

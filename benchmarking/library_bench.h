@@ -46,6 +46,11 @@ class LibraryBench {
   std::string operation_;
   ElementType type_;
 };
+// What the user asked for cannot be had.
+inline std::unexpected<Error> refuse(std::string message) {
+  return fail(ErrorKind::invalid_request, std::move(message));
+}
+
 using LibraryBenches = std::vector<std::unique_ptr<LibraryBench>>;
 
 // The largest of the counts that the device has room for, or 0.

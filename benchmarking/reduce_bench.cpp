@@ -14,8 +14,6 @@
 namespace upsweep::bench {
 namespace {
 
-std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }
-
 class ReduceBench : public LibraryBench {
  public:
   ReduceBench(BinaryOperator combine, ElementType type, const RunningReference& expected,
@@ -129,8 +127,8 @@ class ReduceLadder : public Ladder {
   ReduceBench* bench_;
 };
 
-Result<std::vector<std::unique_ptr<ReduceBench>>> make_benches(const BenchRequest& request,
-                                                               const std::vector<ElementType>& usual_types) {
+Result<std::vector<std::unique_ptr<ReduceBench>>> make_reduce_benches(const BenchRequest& request,
+                                                                      const std::vector<ElementType>& usual_types) {
   auto combine = operator_from_name(request.operation.empty() ? "sum" : request.operation);
   if (!combine) return std::unexpected(combine.error());
   ReduceTuning tried;
@@ -147,13 +145,13 @@ Result<std::vector<std::unique_ptr<ReduceBench>>> make_benches(const BenchReques
 }  // namespace
 
 Result<LibraryBenches> reduce_benches(const BenchRequest& request) {
-  auto made = make_benches(request, {ElementType::u32(), ElementType::f32()});
+  auto made = make_reduce_benches(request, {ElementType::u32(), ElementType::f32()});
   if (!made) return std::unexpected(made.error());
   return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
 }
 
 Result<Ladders> reduce_ladders(const BenchRequest& request) {
-  auto made = make_benches(request, {ElementType::u32()});
+  auto made = make_reduce_benches(request, {ElementType::u32()});
   if (!made) return std::unexpected(made.error());
   Ladders ladders;
   for (std::unique_ptr<ReduceBench>& bench : *made) {

@@ -157,7 +157,7 @@ class ScanLadder : public Ladder {
   ScanBench* bench_;
 };
 
-Result<std::vector<std::unique_ptr<ScanBench>>> make_benches(const BenchRequest& request, bool for_ladder) {
+Result<std::vector<std::unique_ptr<ScanBench>>> make_scan_benches(const BenchRequest& request, bool for_ladder) {
   ScanTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   std::vector<std::unique_ptr<ScanBench>> benches;
@@ -185,13 +185,13 @@ Result<std::vector<std::unique_ptr<ScanBench>>> make_benches(const BenchRequest&
 }  // namespace
 
 Result<LibraryBenches> scan_benches(const BenchRequest& request) {
-  auto made = make_benches(request, false);
+  auto made = make_scan_benches(request, false);
   if (!made) return std::unexpected(made.error());
   return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
 }
 
 Result<Ladders> scan_ladders(const BenchRequest& request) {
-  auto made = make_benches(request, true);
+  auto made = make_scan_benches(request, true);
   if (!made) return std::unexpected(made.error());
   Ladders ladders;
   for (std::unique_ptr<ScanBench>& bench : *made) ladders.push_back(std::make_unique<ScanLadder>(std::move(bench)));

@@ -24,12 +24,12 @@ constexpr std::array search_operations{
     SearchOperation{.name = "sorted_queries", .is_sorted = true},
 };
 
-constexpr std::uint64_t chunk_items = 1ull << 22;
+constexpr std::uint64_t query_chunk_items = 1ull << 22;
 
 Status write_words(Context& context, const BufferView& view, std::uint64_t count, const auto& word_of) {
   std::vector<std::uint32_t> words;
-  for (std::uint64_t first = 0; first < count; first += chunk_items) {
-    words.resize(std::min(chunk_items, count - first));
+  for (std::uint64_t first = 0; first < count; first += query_chunk_items) {
+    words.resize(std::min(query_chunk_items, count - first));
     for (std::uint64_t i = 0; i < words.size(); ++i) words[i] = word_of(static_cast<std::uint32_t>(first + i));
     const BufferView part(view.buffer, view.offset_bytes + first * 4, words.size() * 4);
     if (const Status ok = context.write(part, std::as_bytes(std::span(words))); !ok) return ok;

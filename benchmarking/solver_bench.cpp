@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::uint32_t cpu_share = 64;  // of the rows that suit a GPU
 
-std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }
-
 // A matrix on the device, with what each of the works below needs of it.
 class MatrixBench : public LibraryBench {
  public:

@@ -154,7 +154,7 @@ class SortLadder : public Ladder {
   SortBench* bench_;
 };
 
-Result<std::vector<std::unique_ptr<SortBench>>> make_benches(const BenchRequest& request, bool for_ladder) {
+Result<std::vector<std::unique_ptr<SortBench>>> make_sort_benches(const BenchRequest& request, bool for_ladder) {
   SortTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   std::vector<std::unique_ptr<SortBench>> benches;
@@ -182,13 +182,13 @@ Result<std::vector<std::unique_ptr<SortBench>>> make_benches(const BenchRequest&
 }  // namespace
 
 Result<LibraryBenches> sort_benches(const BenchRequest& request) {
-  auto made = make_benches(request, false);
+  auto made = make_sort_benches(request, false);
   if (!made) return std::unexpected(made.error());
   return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
 }
 
 Result<Ladders> sort_ladders(const BenchRequest& request) {
-  auto made = make_benches(request, true);
+  auto made = make_sort_benches(request, true);
   if (!made) return std::unexpected(made.error());
   Ladders ladders;
   for (std::unique_ptr<SortBench>& bench : *made) ladders.push_back(std::make_unique<SortLadder>(std::move(bench)));

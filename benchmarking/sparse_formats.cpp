@@ -13,8 +13,8 @@
 namespace upsweep::bench {
 namespace {
 
-constexpr std::uint32_t slice_rows = 32;
-constexpr std::uint32_t window_rows = 4096;
+constexpr std::uint32_t usual_slice_rows = 32;
+constexpr std::uint32_t usual_window_rows = 4096;
 // Times the memory of compressed rows.
 constexpr double most_growth = 4;
 
@@ -64,10 +64,12 @@ std::uint64_t slice_places(const CsrMatrix& matrix, bool is_sorted) {
     }
   };
   if (is_sorted)
-    for_each_part(window_rows, [](std::span<std::uint32_t> window) { std::ranges::sort(window, std::greater()); });
+    for_each_part(usual_window_rows,
+                  [](std::span<std::uint32_t> window) { std::ranges::sort(window, std::greater()); });
   std::uint64_t places = 0;
-  for_each_part(slice_rows,
-                [&](std::span<std::uint32_t> slice) { places += std::uint64_t{std::ranges::max(slice)} * slice_rows; });
+  for_each_part(usual_slice_rows, [&](std::span<std::uint32_t> slice) {
+    places += std::uint64_t{std::ranges::max(slice)} * usual_slice_rows;
+  });
   return places;
 }
 
@@ -195,8 +197,8 @@ StoredMatrix store_matrix(const CsrMatrix& matrix, const FormatChoice& choice) {
       break;
     case SparseFormat::ell: store_slots(matrix, matrix.longest_row(), stored); break;
     case SparseFormat::sliced_ell: {
-      Slices slices = make_slices(matrix, slice_rows, choice.is_sorted ? window_rows : 0);
-      stored.shape.slice_rows = slice_rows;
+      Slices slices = make_slices(matrix, usual_slice_rows, choice.is_sorted ? usual_window_rows : 0);
+      stored.shape.slice_rows = usual_slice_rows;
       stored.shape.is_reordered = choice.is_sorted;
       stored.slice_offsets = std::move(slices.slice_offsets);
       stored.row_order = std::move(slices.row_order);

@@ -287,8 +287,6 @@ class SpmvLadder : public Ladder {
   mutable std::string library_title_;
 };
 
-std::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); }
-
 Result<std::vector<std::shared_ptr<MatrixSource>>> make_sources(const BenchRequest& request) {
   std::vector<std::shared_ptr<MatrixSource>> sources;
   for (const std::string& name : request.matrices) {
@@ -306,7 +304,7 @@ Result<std::vector<std::shared_ptr<MatrixSource>>> make_sources(const BenchReque
   return sources;
 }
 
-Result<std::vector<std::unique_ptr<SpmvBench>>> make_benches(const BenchRequest& request) {
+Result<std::vector<std::unique_ptr<SpmvBench>>> make_spmv_benches(const BenchRequest& request) {
   SpmvTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   if (!request.operation.empty()) {
@@ -334,14 +332,14 @@ Result<std::vector<std::unique_ptr<SpmvBench>>> make_benches(const BenchRequest&
 }  // namespace
 
 Result<LibraryBenches> spmv_benches(const BenchRequest& request) {
-  auto made = make_benches(request);
+  auto made = make_spmv_benches(request);
   if (!made) return std::unexpected(made.error());
   return LibraryBenches(std::make_move_iterator(made->begin()), std::make_move_iterator(made->end()));
 }
 
 Result<Ladders> spmv_ladders(const BenchRequest& request) {
   if (!request.formats.empty()) return refuse("The ladder of spmv shows formats of its own.");
-  auto made = make_benches(request);
+  auto made = make_spmv_benches(request);
   if (!made) return std::unexpected(made.error());
   Ladders ladders;
   for (std::unique_ptr<SpmvBench>& bench : *made) ladders.push_back(std::make_unique<SpmvLadder>(std::move(bench)));

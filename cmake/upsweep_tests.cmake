@@ -30,44 +30,49 @@ set(UPSWEEP_SWIFTSHADER_ICD "${swiftshader_icd}" CACHE STRING "Vulkan driver fil
 
 function(upsweep_plan_test name)
   add_executable(${name}_test ${ARGN})
-  target_link_libraries(${name}_test PRIVATE upsweep_plan upsweep_flags GTest::gtest GTest::gmock)
-  target_sources(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/testing/plan_main.cpp")
+  target_link_libraries(${name}_test PRIVATE upsweep_plan upsweep_flags GTest::gmock_main)
   target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name}_test PRIVATE UPSWEEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(EMSCRIPTEN)
     # Tests index their small arrays with 64-bit numbers; size_t has 32 bits here.
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Wno-shorten-64-to-32)
-    target_link_options(${name}_test PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sSTACK_SIZE=1MB -sEXIT_RUNTIME=1)
+    # The planners keep the product's flags; the tests around them would take minutes to optimise for size.
+    target_compile_options(${name}_test PRIVATE -O0)
+    target_link_options(${name}_test PRIVATE -O0 -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sSTACK_SIZE=1MB -sEXIT_RUNTIME=1)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
-# Runs once per adapter, and once more on lavapipe under the Vulkan validation layer; sanitized builds only on lavapipe.
-# Each run goes through all profiles (testing/gpu_test.h), but on SwiftShader, which takes a second for many a kernel:
-# there, minimum_limits stands for no_subgroups, and emulated subgroups, which no adapter changes, are left out. With
-# LAVAPIPE_ONLY nothing runs there: for host code around kernels that have tests of their own.
+# Runs on lavapipe under the Vulkan validation layer, in all profiles (testing/gpu_test.h), and on SwiftShader, which
+# takes a second for many a kernel: there, minimum_limits stands for no_subgroups, emulated subgroups, which no adapter
+# changes, are left out, and no profile is thorough. With LAVAPIPE_ONLY nothing runs there: for host code around kernels
+# that have tests of their own. Sanitized builds look at host code, which hardly differs by adapter and profile: lavapipe,
+# full and tiny_tiles.
 function(upsweep_gpu_test name)
   cmake_parse_arguments(PARSE_ARGV 1 gpu_test "LAVAPIPE_ONLY" "" "")
   add_executable(${name}_test ${gpu_test_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}_test PRIVATE upsweep upsweep_flags upsweep_testing dawn::webgpu_dawn GTest::gtest GTest::gmock)
+  if(UPSWEEP_PRECOMPILE)
+    target_precompile_headers(${name}_test REUSE_FROM upsweep_testing)
+  endif()
   target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
-  set(adapters lavapipe swiftshader)
-  if(UPSWEEP_SANITIZE OR gpu_test_LAVAPIPE_ONLY)
-    set(adapters lavapipe)  # sanitizers look at host code, which is the same on both
+  if(UPSWEEP_SANITIZE)
+    upsweep_gpu_run(${name}.lavapipe ${name}_test lavapipe "-*/no_subgroups:*/minimum_limits:*/emulated")
+    return()
   endif()
-  foreach(adapter IN LISTS adapters)
-    string(TOUPPER ${adapter} upper)
-    add_test(NAME ${name}.${adapter} COMMAND ${name}_test)
-    set_tests_properties(${name}.${adapter} PROPERTIES TIMEOUT 900 LABELS gpu
-      ENVIRONMENT "VK_DRIVER_FILES=${UPSWEEP_${upper}_ICD};UPSWEEP_EXPECT_ADAPTER=${adapter}")
-    if(adapter STREQUAL "swiftshader")
-      set_property(TEST ${name}.${adapter} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-*/no_subgroups:*/emulated")
-    endif()
-  endforeach()
-  if(NOT UPSWEEP_SANITIZE)
-    upsweep_validated_test(${name}.lavapipe_validated ${name}_test nothing)
+  upsweep_validated_test(${name}.lavapipe ${name}_test nothing)
+  if(NOT gpu_test_LAVAPIPE_ONLY)
+    upsweep_gpu_run(${name}.swiftshader ${name}_test swiftshader "-*/no_subgroups:*/emulated")
   endif()
+endfunction()
+
+# One run of a program of GPU tests, with what GoogleTest's filter leaves of it.
+function(upsweep_gpu_run name program adapter filter)
+  string(TOUPPER ${adapter} upper)
+  add_test(NAME ${name} COMMAND ${program})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gpu
+    ENVIRONMENT "VK_DRIVER_FILES=${UPSWEEP_${upper}_ICD};UPSWEEP_EXPECT_ADAPTER=${adapter};GTEST_FILTER=${filter}")
 endfunction()
 
 # Passes if the program passes and the validation layer reports EXPECT: nothing, or an error.
@@ -75,7 +80,7 @@ function(upsweep_validated_test name program expect)
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${program}>" -DEXPECT=${expect}
     "-DSETTINGS=${CMAKE_CURRENT_BINARY_DIR}/${name}.layer_settings.txt"
     -P "${PROJECT_SOURCE_DIR}/cmake/run_validated.cmake")
-  # Suites called Memory measure over many submits: the layer only makes them slow.
+  # Suites called Memory measure over many submits: the layer only makes them slow, so they have a run without it.
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gpu
     ENVIRONMENT "VK_DRIVER_FILES=${UPSWEEP_LAVAPIPE_ICD};UPSWEEP_EXPECT_ADAPTER=lavapipe;GTEST_FILTER=-Memory.*")
 endfunction()

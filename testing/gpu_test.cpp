@@ -120,6 +120,11 @@ void GpuTest::TearDown() {
   context().release_bindings();
 }
 
+bool GpuTest::is_thorough() const {
+  if (GetParam() != Profile::full && !is_tiny()) return false;
+  return !shared_traits().adapter.contains("SwiftShader") || std::getenv("UPSWEEP_THOROUGH") != nullptr;
+}
+
 std::optional<ReduceTuning> GpuTest::reduce_tuning() const {
   if (!is_tiny()) return std::nullopt;
   return ReduceTuning{

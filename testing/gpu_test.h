@@ -126,8 +126,9 @@ class GpuTest : public ::testing::TestWithParam<Profile> {
   [[nodiscard]] ScanTuning scan_tuning(ScanPath path) const {
     return scan_tuning(path, select_scan_tuning(4, 1'000'000, context().traits()));
   }
-  /// Compiling takes most of the time, on SwiftShader above all: these profiles try all kernels, the others some.
-  [[nodiscard]] bool is_thorough() const { return GetParam() == Profile::full || is_tiny(); }
+  /// Compiling takes most of the time: two profiles try all kernels, the others some. SwiftShader, which takes a second
+  /// for many a kernel, tries some in every profile, unless the variable UPSWEEP_THOROUGH is set.
+  [[nodiscard]] bool is_thorough() const;
   /// One path in a profile, the other in the next.
   [[nodiscard]] ScanPath one_scan_path() const {
     return static_cast<int>(GetParam()) % 2 == 0 ? ScanPath::single_pass : ScanPath::two_pass;

@@ -10,14 +10,13 @@
 #include "benchmarking/ladder/ladder_kernels.h"
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 
 namespace upsweep::bench {
 namespace {
 
 constexpr std::uint64_t most_chunks = 2048;
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 // The counters of one thread and bin are a byte: as many threads as have room.
 std::uint32_t threads_of(HistogramStep step, std::uint32_t bin_count, std::uint32_t workgroup_size,

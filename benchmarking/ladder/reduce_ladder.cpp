@@ -6,12 +6,11 @@
 #include "benchmarking/bench_plans.h"
 #include "benchmarking/ladder/ladder_kernels.h"
 #include "plan/grid.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 
 namespace upsweep::bench {
 namespace {
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 LadderUnit unit_of(ReduceStep step) {
   return step == ReduceStep::vectors || step == ReduceStep::subgroups ? LadderUnit::vectors : LadderUnit::items;

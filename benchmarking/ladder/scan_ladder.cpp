@@ -8,14 +8,13 @@
 #include "benchmarking/ladder/ladder_kernels.h"
 #include "benchmarking/ladder/reduce_ladder.h"
 #include "plan/grid.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 
 namespace upsweep::bench {
 namespace {
 
 constexpr std::uint32_t banks = 32;  // ladder_scan_slot.padded.wgsl
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 bool is_blelloch(ScanStep step) { return step == ScanStep::blelloch || step == ScanStep::blelloch_padded; }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "plan/grid.h"
+#include "plan/narrow.h"
 #include "plan/subgroup_plan.h"
 
 namespace upsweep {
@@ -34,8 +35,6 @@ struct Variant {
   Initial initial = Initial::program;
   Total total = Total::program;
 };
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 // Every workgroup of the grid draws a ticket, surplus ones, too.
 bool has_tickets(std::uint64_t tiles, const DeviceTraits& traits) {

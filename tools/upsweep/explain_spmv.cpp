@@ -298,7 +298,7 @@ Expected<std::vector<DumpArgument>> dump_arguments(Context& context, const Plan&
   return arguments;
 }
 
-std::unexpected<Failure> plan_failed(Error error) {
+std::unexpected<Failure> product_plan_failed(Error error) {
   error.message = in_option_names(std::move(error.message));
   return failed(error);
 }
@@ -357,12 +357,12 @@ Outcome run_explain_spmv(Program& program, const ExplainSpmvOptions& options) {
   std::string prepared;
   if (matrix && !options.dump && shape.format == SparseFormat::csr && options.vectors == 1) {
     const auto tiles = plan_spmv_tiles(product, device->traits, tuning);
-    if (!tiles) return plan_failed(tiles.error());
+    if (!tiles) return product_plan_failed(tiles.error());
     product.has_tiles = tiles->find_argument("tiles") != nullptr;
     if (product.has_tiles) prepared = "once, for many products:\n" + to_string(*tiles) + "and for each product:\n";
   }
   const auto plan = plan_spmv(product, device->traits, tuning);
-  if (!plan) return plan_failed(plan.error());
+  if (!plan) return product_plan_failed(plan.error());
   std::cout << std::format("strategy: {}\n{}", to_string(tuning), prepared);
   if (!options.dump) return explain(options, *device, *plan, {});
   const auto arguments = dump_arguments(*device->context, *plan, *on_device, options);

@@ -404,7 +404,7 @@ Outcome run_histogram(Program& program, const HistogramOptions& options) {
   return {};
 }
 
-constexpr const char* examples = R"(  upsweep histogram --bins 100 samples.npy -o counts.npy --plot
+constexpr const char* histogram_examples = R"(  upsweep histogram --bins 100 samples.npy -o counts.npy --plot
   upsweep histogram --bins 256 --range 0 256 --channels 3 photo.npy -o counts.npy --svg photo.svg
   upsweep histogram --edges edges.npy --weights prices.npy sizes.npy -o sums.npy
 Items: u1 to u4, i1 to i4, b1, f2, f4; f8 with --cast f4. FILE - reads standard input.
@@ -416,8 +416,8 @@ added up in units of 2^-24, whatever their order.)";
 
 void add_histogram(Program& program) {
   auto options = std::make_shared<HistogramOptions>();
-  CLI::App& command =
-      program.add(program.app, "histogram", "Count the items of a .npy file in bins", examples, options, run_histogram);
+  CLI::App& command = program.add(program.app, "histogram", "Count the items of a .npy file in bins",
+                                  histogram_examples, options, run_histogram);
   program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
   auto* bins = command.add_option("--bins", options->bins, "Bins of equal width, as 100, 1e3 or 2^10")
                    ->capture_default_str()

@@ -120,7 +120,7 @@ Outcome run_reduce(Program& program, const ReduceOptions& options) {
   return {};
 }
 
-constexpr const char* examples = R"(  upsweep reduce --op max temperatures.npy
+constexpr const char* reduce_examples = R"(  upsweep reduce --op max temperatures.npy
   upsweep reduce --op sum --rows -o totals.npy table.npy
   upsweep reduce --op sum --transform 'x * x' --json signal.npy
   upsweep reduce --op argmin --cast f4 distances.npy
@@ -136,8 +136,8 @@ An empty array gives --init or the operator's identity (min of f4: inf, max of u
 void add_reduce(Program& program) {
   auto options = std::make_shared<ReduceOptions>();
   CLI::App& command =
-      program.add(program.app, "reduce", "Fold the items of a .npy file into one value, or each row into one", examples,
-                  options, run_reduce);
+      program.add(program.app, "reduce", "Fold the items of a .npy file into one value, or each row into one",
+                  reduce_examples, options, run_reduce);
   add_input_options(program, command, *options);
   command.add_flag("--rows", options->by_rows, "Reduce each row (the last axis) instead of the whole array");
   program

@@ -140,7 +140,7 @@ Outcome run_scan(Program& program, const ScanOptions& options) {
   return {};
 }
 
-constexpr const char* examples = R"(  upsweep scan counts.npy -o offsets.npy --exclusive --total
+constexpr const char* scan_examples = R"(  upsweep scan counts.npy -o offsets.npy --exclusive --total
   upsweep scan --op max --rows table.npy -o running_max.npy
   upsweep scan --reverse --init 100 spent.npy -o left.npy
   upsweep scan --transform 'x * x' signal.npy -o energy.npy
@@ -158,7 +158,7 @@ The array and the result must fit into the device's memory and limits together: 
 void add_scan(Program& program) {
   auto options = std::make_shared<ScanOptions>();
   CLI::App& command =
-      program.add(program.app, "scan", "Prefix sums, or running results of any operator, of a .npy file", examples,
+      program.add(program.app, "scan", "Prefix sums, or running results of any operator, of a .npy file", scan_examples,
                   options, run_scan);
   add_input_options(program, command, *options);
   program.writes(command.add_option("-o,--output", options->output, "File for the results"))

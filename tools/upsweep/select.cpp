@@ -80,7 +80,7 @@ Outcome run_select(Program& program, const SelectOptions& options) {
   return {};
 }
 
-constexpr const char* examples = R"(  upsweep select --where 'x > 0.5' samples.npy -o large.npy
+constexpr const char* select_examples = R"(  upsweep select --where 'x > 0.5' samples.npy -o large.npy
   upsweep select --where 'x != 0' --indices positions.npy mask.npy
   upsweep select --where 'i % 10u == 0u' signal.npy -o thinned.npy --indices at.npy
 Items: u1 to u8, i1 to i8, b1, f2, f4; f8 with --cast f4. FILE - reads standard input.
@@ -94,8 +94,8 @@ the device's memory and limits: `upsweep info` lists them.)";
 void add_select(Program& program) {
   auto options = std::make_shared<SelectOptions>();
   CLI::App& command =
-      program.add(program.app, "select", "Keep the items of a .npy file for which an expression is true", examples,
-                  options, run_select);
+      program.add(program.app, "select", "Keep the items of a .npy file for which an expression is true",
+                  select_examples, options, run_select);
   program.reads(command.add_option("file", options->file, "Array to read"))->required()->type_name("FILE.npy");
   command.add_option("--where", options->where, "WGSL expression of the item x and its index i")
       ->required()

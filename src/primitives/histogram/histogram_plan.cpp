@@ -11,6 +11,7 @@
 
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 #include "upsweep/histogram.h"
 
@@ -24,8 +25,6 @@ constexpr std::uint32_t most_bins = 1u << 24;
 constexpr std::uint32_t clear_words = 4;
 constexpr std::uint32_t most_register_cells = 16;
 constexpr std::uint32_t most_byte_counts = 255;
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 bool is_float(SampleType type) { return type == SampleType::f16 || type == SampleType::f32; }
 

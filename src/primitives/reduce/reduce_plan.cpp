@@ -9,6 +9,7 @@
 #include "plan/grid.h"
 #include "plan/kernel_builder.h"
 #include "plan/lowering.h"
+#include "plan/narrow.h"
 #include "plan/plan_builder.h"
 #include "plan/subgroup_plan.h"
 #include "upsweep/reduce.h"
@@ -320,8 +321,6 @@ void add_sink_bindings(std::vector<Binding>& bindings, const Problem& problem, c
   bindings.push_back({"output", slots.output, first * stride, count * stride, "output_first"});
   if (problem.shape.init) bindings.push_back({"init", slots.init});
 }
-
-std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 // Long rows: a pass over the items, then passes over the partials of every row until one is left.
 class RowPlanner {
