@@ -146,15 +146,19 @@ export class Executor {
     ++this.#generation;
   }
 
-  /** Frees working memory until plans need it again. What was submitted must be done. */
-  releaseScratch(): void {
+  /** Makes working memory anew when plans need it next. Commands recorded before keep the old one. */
+  forgetScratch(): void {
     this.releaseBindings();
-    for (const buffer of [...this.#scratch.values(), ...this.#states.values()]) {
-      this.#owned.delete(buffer);
-      buffer.destroy();
-    }
+    for (const buffer of [...this.#scratch.values(), ...this.#states.values()]) this.#owned.delete(buffer);
     this.#scratch.clear();
     this.#states.clear();
+  }
+
+  /** Frees working memory until plans need it again. What was recorded must have been submitted. */
+  releaseScratch(): void {
+    const held = [...this.#scratch.values(), ...this.#states.values()];
+    this.forgetScratch();
+    for (const buffer of held) buffer.destroy();
   }
 
   dispose(): void {

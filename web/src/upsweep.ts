@@ -136,6 +136,14 @@ export class Upsweep implements runs.ArrayHost {
     this.executor.releaseBindings();
   }
 
+  /**
+   * Frees working memory until plans need it again: after the last large problem, or when WebGPU reported that there is
+   * not enough memory for it (`out-of-memory`), which leaves it invalid. Submit what was recorded first.
+   */
+  releaseScratch(): void {
+    this.executor.releaseScratch();
+  }
+
   /** Frees the buffers that it made, and the device if it is its own. Submit what was recorded first. */
   dispose(): void {
     this.executor.dispose();
@@ -203,7 +211,11 @@ export class Upsweep implements runs.ArrayHost {
       );
       bytes.catch(() => undefined); // what was refused says more
       const refused = await refusal;
-      if (refused !== undefined) throw new Error(refused);
+      if (refused !== undefined) {
+        // Memory that the device had not enough of is invalid for ever.
+        this.executor.forgetScratch();
+        throw new Error(refused);
+      }
       return await bytes;
     } catch (error) {
       if (error instanceof UpsweepError) throw error;

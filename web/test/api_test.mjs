@@ -357,6 +357,31 @@ describe("the device", () => {
     assert.deepEqual(await up.sort.run(words(1000)), words(1000).sort());
   });
 
+  test("has no memory for scratch: the next call asks again", async () => {
+    using own = await Upsweep.create(device, { gpu, probe: false });
+    const keys = () => device.createBuffer({ size: 400_000, usage: GPUBufferUsage.STORAGE });
+    let asked = 0;
+    device.createBuffer = (wanted) => {
+      if (wanted.label === "upsweep.scratch") ++asked;
+      const size = wanted.label === "upsweep.scratch" ? 2 ** 50 : wanted.size;
+      return GPUDevice.prototype.createBuffer.call(device, { ...wanted, size });
+    };
+    try {
+      await assert.rejects(own.sort.run(words(100_000)), refused("device", /^Running sort failed: .*1125899906842624/));
+      const encoder = device.createCommandEncoder();
+      device.pushErrorScope("validation");
+      own.sort.record(encoder, { key: "u32", itemCount: 100_000, buffers: { keys: keys(), sortedKeys: keys() } });
+      assert.notEqual(await device.popErrorScope(), null);
+    } finally {
+      delete device.createBuffer;
+    }
+    assert.ok(asked >= 2);
+    own.releaseScratch();
+    assert.equal(own.statistics.scratchBytes, 0);
+    assert.deepEqual(await own.sort.run(words(100_000)), words(100_000).sort());
+    assert.ok(own.statistics.scratchBytes > 0);
+  });
+
   test("is no device, or is lost: said in words", async () => {
     const none = refused("invalid_request", /given something else than a GPUDevice/);
     for (const wrong of [{}, await gpu.requestAdapter()]) await assert.rejects(Upsweep.create(wrong, { gpu }), none);
