@@ -2,6 +2,7 @@
 // Calls drawn at random, each compared with a reference, byte by byte: for as long as one likes.
 // usage: fuzz_shapes [--seconds N] [--seed S] [--only sort|segments|top_k|histogram] [--jobs N] [--case ID]
 //                    [--at-least N] [--keep-going] [--verbose]
+// Runs for N seconds, and on until it has had that many jobs (60 and 50): a slow device tries something, too.
 // Cases are numbered: seed and number say all about one. UPSWEEP_EXPECT_ADAPTER as for the other tests on devices.
 #include <algorithm>
 #include <array>
@@ -117,7 +118,8 @@ int run(const Options& options) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   Palette palette;
   std::uint64_t palette_number = ~std::uint64_t{0};
-  for (std::uint64_t id = options.first; id < options.end && elapsed() < options.seconds; ++id) {
+  for (std::uint64_t id = options.first;
+       id < options.end && (elapsed() < options.seconds || job_count < options.at_least); ++id) {
     if (palette_number != id / stretch) {
       palette_number = id / stretch;
       Random random = numbered(~options.seed, palette_number);
@@ -150,10 +152,7 @@ int run(const Options& options) {
                            elapsed(), context.statistics().pipelines_created,
                            context.statistics().pipeline_milliseconds * 1e-3, counts, fault_count)
             << std::endl;
-  if (fault_count != 0) return 1;
-  if (job_count >= options.at_least) return 0;
-  std::cout << std::format("fewer than {} jobs: that tries nothing", options.at_least) << std::endl;
-  return 1;
+  return fault_count == 0 ? 0 : 1;
 }
 
 }  // namespace

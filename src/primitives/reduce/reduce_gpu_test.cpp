@@ -172,12 +172,12 @@ class ReduceGpu : public GpuTest {
     }
   }
 
-  /// Compiling takes most of the time, on SwiftShader above all. Each operator and type is folded in the profile full
-  /// (vectors of two: in tiny_tiles). Elsewhere signed integers differ from unsigned ones in their order alone, and
+  /// Compiling takes most of the time. Each operator and type is folded in the profile full (vectors of two: in
+  /// tiny_tiles), not on SwiftShader. Elsewhere signed integers differ from unsigned ones in their order alone, and
   /// vectors have no path of their own.
   [[nodiscard]] bool is_worth_it(OperatorKind kind, const ElementType& type) const {
-    if (GetParam() == Profile::full) return type.components != 2;
-    if (GetParam() == Profile::tiny_tiles && type.components == 2) return true;
+    if (is_thorough() && GetParam() == Profile::full) return type.components != 2;
+    if (is_thorough() && type.components == 2) return true;
     const bool is_ordered = kind == OperatorKind::min || kind == OperatorKind::argmax;
     if (GetParam() == Profile::emulated) {
       return is_ordered || (kind == OperatorKind::sum && type.components == 1);
