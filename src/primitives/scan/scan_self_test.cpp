@@ -124,7 +124,7 @@ Status run_self_test(Context& context) {
   Context::Impl& impl = context.impl();
   const DeviceTraits traits = impl.traits;
   const bool debug = std::exchange(impl.options.debug, false);
-  std::vector<std::uint32_t> items(most_tiles * tile_items);
+  std::vector<std::uint32_t> items(std::size_t{most_tiles} * tile_items);
   std::uint32_t state = 1;
   for (std::uint32_t& item : items) {
     state = state * 1664525u + 1013904223u;

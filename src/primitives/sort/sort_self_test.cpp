@@ -49,7 +49,7 @@ Result<bool> try_round(Context& context, std::uint32_t round, const SortTuning& 
       indices, item_count);
   if (!order) return std::unexpected(order.error());
   std::vector<std::uint32_t> wanted(item_count);
-  std::iota(wanted.begin(), wanted.end(), 0u);
+  std::ranges::iota(wanted, 0u);
   std::ranges::stable_sort(wanted, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
   return *order == wanted;
 }
@@ -69,7 +69,7 @@ Status run_lock_step_test(Context& context) {
   BufferHandle output;
   BufferHandle indices;
   for (BufferHandle* buffer : {&input, &output, &indices}) {
-    auto raw = context.create_buffer(item_count * 4, "self-test");
+    auto raw = context.create_buffer(std::uint64_t{item_count} * 4, "self-test");
     if (!raw) return std::unexpected(raw.error());
     *buffer = BufferHandle(*raw);
   }
