@@ -10,7 +10,7 @@
 namespace upsweep {
 namespace {
 
-constexpr std::uint32_t most_tile_items = 65535;  // sources have 16 bits
+constexpr std::uint32_t most_merged_items = 65535;  // sources have 16 bits
 
 bool has_values(const MergeLayout& layout) { return layout.values != MergeValues::none; }
 
@@ -232,7 +232,7 @@ Status fit_merge_tile(MergeLayout& layout, const DeviceTraits& traits, std::stri
   layout.workgroup_size = std::min(layout.workgroup_size, std::bit_floor(traits.max_workgroup_size));
   const auto fits = [&] {
     return std::uint64_t{layout.tile_items()} * layout.key_bytes() <= traits.max_workgroup_bytes &&
-           layout.workgroup_bytes() <= traits.max_workgroup_bytes && layout.tile_items() <= most_tile_items;
+           layout.workgroup_bytes() <= traits.max_workgroup_bytes && layout.tile_items() <= most_merged_items;
   };
   while (!fits()) {
     if (layout.items_per_thread > 1) {
