@@ -15,8 +15,6 @@ namespace {
 // the worst case.
 constexpr double f32_tolerance = 1e-4;
 
-constexpr std::size_t chunk_words = std::size_t{1} << 23;
-
 // Each gives the next sums, from where the last call ended.
 class SumsOfWords {
  public:

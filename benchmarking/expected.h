@@ -2,6 +2,7 @@
 // What primitives must make of the inputs: every word of their outputs, computed on the host one after the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -17,6 +18,9 @@ namespace upsweep::bench {
 
 // Gives the next words of a sequence. A copy goes on from the same place by itself.
 using WordSource = std::function<void(std::span<std::uint32_t>)>;
+
+// Words are compared so many at a time.
+constexpr std::size_t chunk_words = std::size_t{1} << 23;
 
 struct ExpectedWords {
   BufferView view;

@@ -46,12 +46,12 @@ class LibraryBench {
   std::string operation_;
   ElementType type_;
 };
+using LibraryBenches = std::vector<std::unique_ptr<LibraryBench>>;
+
 // What the user asked for cannot be had.
 inline std::unexpected<Error> refuse(std::string message) {
   return fail(ErrorKind::invalid_request, std::move(message));
 }
-
-using LibraryBenches = std::vector<std::unique_ptr<LibraryBench>>;
 
 // The largest of the counts that the device has room for, or 0.
 std::uint64_t most_that_fit(const Session& session, const LibraryBench& bench, const std::vector<std::uint64_t>& items);

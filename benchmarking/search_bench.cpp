@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "benchmarking/bench_families.h"
+#include "benchmarking/chunks.h"
 #include "benchmarking/tuning.h"
 
 namespace upsweep::bench {
@@ -23,19 +24,6 @@ constexpr std::array search_operations{
     SearchOperation{.name = "random_queries"},
     SearchOperation{.name = "sorted_queries", .is_sorted = true},
 };
-
-constexpr std::uint64_t query_chunk_items = 1ull << 22;
-
-Status write_words(Context& context, const BufferView& view, std::uint64_t count, const auto& word_of) {
-  std::vector<std::uint32_t> words;
-  for (std::uint64_t first = 0; first < count; first += query_chunk_items) {
-    words.resize(std::min(query_chunk_items, count - first));
-    for (std::uint64_t i = 0; i < words.size(); ++i) words[i] = word_of(static_cast<std::uint32_t>(first + i));
-    const BufferView part(view.buffer, view.offset_bytes + first * 4, words.size() * 4);
-    if (const Status ok = context.write(part, std::as_bytes(std::span(words))); !ok) return ok;
-  }
-  return {};
-}
 
 // Query i where there are so many items: anywhere among them, or one after the other.
 std::uint32_t query_of(std::uint32_t i, std::uint64_t item_count, bool is_sorted) {

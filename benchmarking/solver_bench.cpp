@@ -213,8 +213,8 @@ class StatisticsBench : public MatrixBench {
     csr_ = on_device->buffers;
     // As SparseMatrix asks.
     shape_ = {.csr = on_device->shape,
-              .slice_rows = 32,
-              .window_rows = 4096,
+              .slice_rows = usual_slice_rows,
+              .window_rows = usual_window_rows,
               .block_sizes = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 16,
               .skip_large_blocks = true};
     shape_.csr.longest_row = 0;

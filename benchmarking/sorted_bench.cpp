@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
+
+#include "benchmarking/chunks.h"
 
 namespace upsweep::bench {
 namespace {
-
-constexpr std::uint64_t chunk_items = 1ull << 22;
 
 template <typename Key, typename InputKey>
 Result<Verdict> check_sorted(Context& context, const BufferView& keys, const BufferView* values,
@@ -50,14 +49,7 @@ Status SortedBench::prepare(Session& session, std::uint64_t most_items) {
   const auto sorted = session.buffer("sorted values", most);
   if (!sorted) return std::unexpected(sorted.error());
   sorted_values_ = *sorted;
-  std::vector<std::uint32_t> numbers;
-  for (std::uint64_t first = 0; first < most; first += chunk_items) {
-    numbers.resize(std::min(chunk_items, most - first));
-    for (std::uint64_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(first + i);
-    const BufferView view(values_.buffer, values_.offset_bytes + first * 4, numbers.size() * 4);
-    if (const Status ok = session.context().write(view, std::as_bytes(std::span(numbers))); !ok) return ok;
-  }
-  return {};
+  return write_words(session.context(), values_, most, [](std::uint32_t i) { return i; });
 }
 
 Result<Expectation> SortedBench::expect(Session& session, std::uint64_t item_count) {

@@ -13,8 +13,6 @@
 namespace upsweep::bench {
 namespace {
 
-constexpr std::uint32_t usual_slice_rows = 32;
-constexpr std::uint32_t usual_window_rows = 4096;
 // Times the memory of compressed rows.
 constexpr double most_growth = 4;
 

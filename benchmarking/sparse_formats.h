@@ -19,6 +19,10 @@ namespace upsweep::bench {
 
 class Session;
 
+// Of sliced_ell, and within which rows are sorted: what SparseMatrix takes.
+constexpr std::uint32_t usual_slice_rows = 32;
+constexpr std::uint32_t usual_window_rows = 4096;
+
 struct FormatChoice {
   SparseFormat format = SparseFormat::csr;
   bool is_sorted = false;        // sliced_ell: rows by length within windows
