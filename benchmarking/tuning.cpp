@@ -38,7 +38,7 @@ constexpr std::array<Knob<ScanTuning>, 7> scan_knobs{{
     {"poll_rounds", &ScanTuning::poll_rounds},
 }};
 
-constexpr std::array<Knob<SortTuning>, 11> sort_knobs{{
+constexpr std::array<Knob<SortTuning>, 12> sort_knobs{{
     {"workgroup_size", &SortTuning::workgroup_size},
     {"items_per_thread", &SortTuning::items_per_thread},
     {"digit_bits", &SortTuning::digit_bits},
@@ -48,6 +48,7 @@ constexpr std::array<Knob<SortTuning>, 11> sort_knobs{{
     {"look_back_late", &SortTuning::look_back_late},
     {"in_order", &SortTuning::in_order},
     {"poll_rounds", &SortTuning::poll_rounds},
+    {"look_records", &SortTuning::look_records},
     {"max_workgroups", &SortTuning::max_workgroups},
     {"one_workgroup_items", &SortTuning::one_workgroup_items},
 }};

@@ -98,6 +98,7 @@ struct SortTuning {
   bool look_back_late = true;                ///< single_pass: look back after ranking, else before.
   bool in_order = false;                     ///< single_pass: as ScanTuning::in_order.
   std::uint32_t poll_rounds = 32;            ///< single_pass: looks at a missing count before it is computed.
+  std::uint32_t look_records = 4;            ///< single_pass: records of a digit that a look takes together. 1 to 16.
   std::uint32_t max_workgroups = 1056;       ///< three_pass and counting: workgroups.
   std::uint32_t one_workgroup_items = 4096;  ///< Up to here, and a tile, one workgroup does it all.
 

@@ -38,6 +38,7 @@ SortTuning draw_sort_tuning(Random& random) {
   tuning.look_back_late = one_in(random, 2);
   tuning.in_order = one_in(random, 3);
   tuning.poll_rounds = 1 + random.below(8);
+  tuning.look_records = 1 + random.below(6);
   tuning.max_workgroups = 1 + random.below(9);
   const std::uint32_t most[] = {0, 1, tuning.workgroup_size, 2 * tuning.workgroup_size, 3 * tuning.workgroup_size + 5};
   tuning.one_workgroup_items = most[random.below(5)];

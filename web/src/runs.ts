@@ -333,14 +333,14 @@ export class Sort extends ArrayPrimitive<shapes.SortShape, shapes.SortBuffers, s
   ): void {
     const { executor, traits } = this.host;
     const { plan, tuning } = this.answerFor(options, views);
-    const mayStandIn = options["tuning"] === undefined && !traits.isCpu && Number(tuning["itemsPerThread"]) > 4;
+    const mayStandIn = options["tuning"] === undefined && !traits.isCpu && Number(tuning["itemsPerThread"]) > 2;
     const waiting = mayStandIn ? plan.kernels.filter((kernel) => !executor.pipelines.isReady(kernel)) : [];
     if (waiting.length === 0) {
       executor.record(target, plan, views);
       return;
     }
-    const small: Partial<shapes.SortTuning> = { itemsPerThread: 4, stageRounds: 1 };
-    if (options["segmentCount"] !== undefined) small.oneWorkgroupItems = 4 * Number(tuning["workgroupSize"]);
+    const small: Partial<shapes.SortTuning> = { itemsPerThread: 2, stageRounds: 1, lookRecords: 1 };
+    if (options["segmentCount"] !== undefined) small.oneWorkgroupItems = 2 * Number(tuning["workgroupSize"]);
     const standIn = this.answerFor({ ...options, tuning: small }, views).plan;
     const hasStoodIn = standIn.kernels.every((kernel) => executor.pipelines.isReady(kernel));
     executor.record(target, standIn, views);

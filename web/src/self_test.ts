@@ -190,6 +190,7 @@ function lockStepShape(up: Upsweep) {
       lookBackLate: true,
       inOrder: false,
       pollRounds: 32,
+      lookRecords: 4,
       maxWorkgroups: 1056,
       oneWorkgroupItems: 2048,
     },

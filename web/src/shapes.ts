@@ -323,6 +323,7 @@ export interface SortTuning {
   lookBackLate: boolean;
   inOrder: boolean;
   pollRounds: number;
+  lookRecords: number;
   maxWorkgroups: number;
   oneWorkgroupItems: number;
 }

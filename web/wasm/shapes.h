@@ -142,7 +142,8 @@ UPSWEEP_FIELDS(SortTuning, field("path", it.path), field("workgroup_size", it.wo
                field("stage_rounds", it.stage_rounds), field("use_subgroups", it.use_subgroups),
                field("lock_step", it.lock_step), field("look_back_late", it.look_back_late),
                field("in_order", it.in_order), field("poll_rounds", it.poll_rounds),
-               field("max_workgroups", it.max_workgroups), field("one_workgroup_items", it.one_workgroup_items))
+               field("look_records", it.look_records), field("max_workgroups", it.max_workgroups),
+               field("one_workgroup_items", it.one_workgroup_items))
 
 UPSWEEP_FIELDS(TopKShape, field("item_count", it.item_count), field("k", it.k), field("key", it.key),
                field("key_is_f64", it.key_is_f64), field("largest", it.largest), field("order", it.order),

@@ -420,12 +420,13 @@ TEST_P(SortGpu, StalledTilesAreCountedByOthers) {
   SCOPED_TRACE(seed_note(seed));
   const auto keys = random_items<std::uint32_t>(affordable(3000), seed);
   const DeviceTraits traits = context().traits();
-  for (const std::uint32_t hidden : {1u, 2u, 4u}) {
+  for (const auto& [hidden, look_records] : {std::pair{1u, 8u}, {2u, 1u}, {4u, 16u}}) {
     DeviceTraits hiding = traits;
     hiding.test_hidden_chunks = hidden;
     context().override_traits(hiding);
     SortTuning chosen = tuning(SortPath::single_pass);
     chosen.poll_rounds = 4;
+    chosen.look_records = look_records;
     check_pairs(keys, {}, {.tuning = chosen});
     check_pairs(keys, {.begin_bit = 4, .end_bit = 32, .in_place = true}, {.tuning = chosen});
     if (!is_thorough()) break;

@@ -669,10 +669,38 @@ SortKernel sort_histogram_kernel(const SortLayout& layout, std::uint32_t items_p
   return std::move(builder).build();
 }
 
+// look_back(). Records are taken in branches within branches, so that a thread waits for none behind the one that ends
+// its look.
+std::string look_text(std::uint32_t records) {
+  std::string text =
+      "fn look_back(tile: u32, digit: u32) -> u32 {\n"
+      "  var before = 0u;\n"
+      "  var next = tile;  // tiles from `next` to `tile` are in `before`\n"
+      "  var polls = 0u;\n"
+      "  while (next > 0u) {\n"
+      "    let first = next;\n";
+  for (std::uint32_t k = 1; k <= records; ++k)
+    text += std::format("    let word{0} = atomicLoad(&records[record_of(max(first, {0}u) - {0}u, digit)]);\n", k);
+  for (std::uint32_t k = 1; k <= records; ++k) {
+    text += std::format(
+        "    {1}if (is_published(word{0})) {{\n      before += word{0} & ~FLAGS;\n"
+        "      next = select(next - 1u, 0u, (word{0} & FLAGS) == flag_of_prefix());\n",
+        k, k == 1 ? "" : "if (next > 0u) { ");
+  }
+  return std::format(
+      "{}    {}\n"
+      "    polls = select(polls, 0u, next != first) + 1u;\n"
+      "    if (polls > POLL_ROUNDS && next > 0u) {{\n"
+      "      polls = 0u;\n      next -= 1u;\n      before += lend_count(next, digit);\n    }}\n"
+      "  }}\n  return before;\n}}\n",
+      text, std::string(2 * records - 1, '}'));
+}
+
 SortKernel sort_pass_kernel(const SortLayout& layout, const DeviceTraits& traits) {
   KernelBuilder builder = start_placing_kernel("sort_pass", layout, traits, false);
   builder.constant("POLL_ROUNDS", layout.tuning.poll_rounds);
   builder.generated("choice", std::format("const LOOKS_BACK_LATE = {};\n", layout.tuning.look_back_late));
+  builder.generated("look-back", look_text(layout.tuning.look_records));
   add_store(builder, layout);
   builder.part(layout.tuning.in_order ? "sort_tiles.in_order.wgsl" : "sort_tiles.ticket.wgsl");
   add_uniform_extent(builder, layout);

@@ -10,7 +10,9 @@
 //
 // Prelude gives  WORKGROUP_SIZE, TILE_ITEMS, DIGITS, POLL_ROUNDS, LOOKS_BACK_LATE
 // Parts give     uniform_item_count (sort_uniform_extent.*), take_tile (sort_tiles.*), load_keys, store_tile (generated), first_item,
-//                item_step, thread_rank, threads_exclusive, count_digits, start_places, place_keys (sort_place.*)
+//                item_step, thread_rank, threads_exclusive, count_digits, start_places, place_keys (sort_place.*),
+//                look_back (generated): items with a digit in the tiles before. Each digit is one thread's; several records
+//                are on their way at a time. Ends without help of others: what is missing after POLL_ROUNDS looks is counted.
 @group(0) @binding(5) var<storage, read_write> records: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read_write> counts: array<atomic<u32>>;
 
@@ -42,39 +44,14 @@ fn count_in_tile(tile: u32, wanted: u32) -> u32 {
   return found;
 }
 
-// Items with this digit in the tiles before. Each digit is one thread's. Four records are on their way at a time. Ends
-// without help of others: what is missing after POLL_ROUNDS looks is counted here.
-fn look_back(tile: u32, digit: u32) -> u32 {
-  var before = 0u;
-  var next = tile;  // tiles from `next` to `tile` are in `before`
-  var polls = 0u;
-  while (next > 0u) {
-    let words = vec4u(atomicLoad(&records[record_of(next - 1u, digit)]),
-                      atomicLoad(&records[record_of(max(next, 2u) - 2u, digit)]),
-                      atomicLoad(&records[record_of(max(next, 3u) - 3u, digit)]),
-                      atomicLoad(&records[record_of(max(next, 4u) - 4u, digit)]));
-    var word = words.x;
-    for (var k = 0u; k < 4u; k++) {
-      if (!is_published(word)) { break; }
-      before += word & ~FLAGS;
-      next = select(next - 1u, 0u, (word & FLAGS) == flag_of_prefix());
-      polls = 0u;
-      if (next == 0u) { break; }
-      word = select(select(words.w, words.z, k == 1u), words.y, k == 0u);
-    }
-    polls += 1u;
-    if (polls > POLL_ROUNDS && next > 0u) {
-      polls = 0u;
-      next -= 1u;
-      let at = record_of(next, digit);
-      let found = count_in_tile(next, digit);
-      before += found;
-      // The owner's words have precedence; counts agree, so that it does not matter who comes first.
-      let old = atomicLoad(&records[at]);
-      if (!is_published(old)) { _ = atomicCompareExchangeWeak(&records[at], old, FLAG_TILE | found); }
-    }
-  }
-  return before;
+// Counts and publishes what tile `tile` has not. Counts agree, so that it does not matter who comes first; the owner's words
+// have precedence.
+fn lend_count(tile: u32, digit: u32) -> u32 {
+  let at = record_of(tile, digit);
+  let found = count_in_tile(tile, digit);
+  let old = atomicLoad(&records[at]);
+  if (!is_published(old)) { _ = atomicCompareExchangeWeak(&records[at], old, FLAG_TILE | found); }
+  return found;
 }
 
 // After this, digit_offsets turns a place in the tile into a position in the output.

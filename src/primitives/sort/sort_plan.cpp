@@ -123,7 +123,8 @@ Status check(const SortTuning& tuning, const SortShape& shape) {
   const bool is_sound = std::has_single_bit(tuning.workgroup_size) && tuning.workgroup_size >= 16 &&
                         tuning.items_per_thread >= 1 && tuning.items_per_thread <= 64 && tuning.digit_bits >= 1 &&
                         tuning.digit_bits <= 8 && tuning.stage_rounds >= 1 &&
-                        tuning.items_per_thread % tuning.stage_rounds == 0 && tuning.max_workgroups >= 1;
+                        tuning.items_per_thread % tuning.stage_rounds == 0 && tuning.look_records >= 1 &&
+                        tuning.look_records <= 16 && tuning.max_workgroups >= 1;
   if (is_sound) return {};
   return fail(ErrorKind::invalid_request,
               std::format("Tuning of a sort of {} out of range: {}.", shape.key.name, to_string(tuning)));

@@ -300,6 +300,8 @@ TEST(SortRefusal, NamesTheValueAndTheLimit) {
   EXPECT_THAT(refusal(keys_of(100), ErrorKind::invalid_request, least_traits(),
                       SortTuning{.items_per_thread = 5, .stage_rounds = 2}),
               HasSubstr("out of range"));
+  EXPECT_THAT(refusal(keys_of(100), ErrorKind::invalid_request, least_traits(), SortTuning{.look_records = 0}),
+              HasSubstr("0, at most"));
 }
 
 std::string golden_text() {

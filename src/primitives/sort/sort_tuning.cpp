@@ -18,12 +18,12 @@ std::string to_string(SortPath path) {
 
 std::string to_string(const SortTuning& tuning) {
   return std::format(
-      "{} threads x {} items, digits of {} bits, {} rounds{}{}, path {}{}{}, {} polls, at most {} "
-      "workgroups, one workgroup up to {} items",
+      "{} threads x {} items, digits of {} bits, {} rounds{}{}, path {}{}{}, {} polls of {}, "
+      "at most {} workgroups, one workgroup up to {} items",
       tuning.workgroup_size, tuning.items_per_thread, tuning.digit_bits, tuning.stage_rounds,
       tuning.use_subgroups ? "" : ", no subgroups", tuning.lock_step ? ", lock-step" : "", to_string(tuning.path),
       tuning.look_back_late ? "" : ", early look-back", tuning.in_order ? ", in order" : "", tuning.poll_rounds,
-      tuning.max_workgroups, tuning.one_workgroup_items);
+      tuning.look_records, tuning.max_workgroups, tuning.one_workgroup_items);
 }
 
 SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits) {
@@ -56,14 +56,17 @@ SortTuning select_sort_tuning(const SortShape& shape, const DeviceTraits& traits
                                                                   : 4;
       tuning.stage_rounds = is_large && is_wide ? 4 : tuning.items_per_thread > 8 ? 2 : 1;
       tuning.look_back_late = is_large;
+      tuning.look_records = is_large ? 4 : 8;
     } else if (count >= std::uint64_t{1} << 23) {
       tuning.items_per_thread = is_wide ? 24 : 40;
       tuning.stage_rounds = is_wide ? 4 : 2;
+      tuning.look_records = 6;
     } else {
       tuning.workgroup_size = std::min(512u, std::bit_floor(traits.max_workgroup_size));
       tuning.items_per_thread = count < std::uint64_t{1} << 17 ? 4 : count < std::uint64_t{1} << 19 ? 8 : 16;
       tuning.stage_rounds = tuning.items_per_thread == 16 ? 2 : 1;
       tuning.look_back_late = false;
+      tuning.look_records = 8;
     }
   }
   return tuning;
