@@ -28,6 +28,7 @@ void add_entry(KernelBuilder& builder, Entry entry, const DeviceTraits& traits) 
     case Entry::subgroups:
       builder.enable("subgroups");
       if (traits.subgroup_id_builtin) builder.require("subgroup_id");
+      builder.constant("WIDEST_SUBGROUP", traits.subgroup_max_size);
       builder.part(traits.subgroup_id_builtin ? "entry.subgroup_id.wgsl" : "entry.subgroup_index.wgsl");
       return;
     case Entry::emulated:

@@ -117,7 +117,10 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
     text += std::format(
         "fn subgroup_inclusive({0}) -> Accumulator {{ return subgroupInclusive{1}(value); }}\n"
         "fn subgroup_exclusive({0}) -> Accumulator {{ return subgroupExclusive{1}(value); }}\n"
-        "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n",
+        "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n"
+        "struct LaneScan {{\n  before: Accumulator,\n  inclusive: Accumulator,\n}}\n"
+        "fn scan_lanes({0}) -> LaneScan {{\n  let before = subgroupExclusive{1}(value);\n"
+        "  return LaneScan(before, combine(before, value));\n}}\n",
         lanes, kind);
     return text;
   }
@@ -191,17 +194,25 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
       accumulator.anew_member.empty() ? "false" : std::format("total.{} != 0u", accumulator.anew_member));
 }
 
-// fold_window(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
-std::string window_function(const TileAccumulator& accumulator) {
-  constexpr std::string_view head =
-      "fn fold_window(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
-  if (accumulator.commutative) return std::format("{}  return subgroup_fold(value, thread, workgroup);\n}}\n", head);
+// add_window() and end_windows(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
+std::string window_functions(const TileAccumulator& accumulator) {
+  constexpr std::string_view add =
+      "fn add_window(value: Accumulator, nearer: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
+  constexpr std::string_view end =
+      "fn end_windows(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
+  if (accumulator.commutative) {
+    return std::format(
+        "// Each lane keeps a fold of its own until the end.\n"
+        "{}  return combine(value, nearer);\n}}\n{}  return subgroup_fold(value, thread, workgroup);\n}}\n",
+        add, end);
+  }
   return std::format(
       "{}  // Backwards: the farthest tile first.\n"
       "  let size = workgroup.subgroup_size;\n"
       "  let turned = subgroup_pick(value, size - 1u - thread.lane, thread);\n"
-      "  return subgroup_pick(subgroup_inclusive(turned, thread, workgroup), size - 1u, thread);\n}}\n",
-      head);
+      "  return combine(subgroup_pick(subgroup_inclusive(turned, thread, workgroup), size - 1u, thread), nearer);\n}}\n"
+      "{}  return value;\n}}\n",
+      add, end);
 }
 
 std::string list(std::uint32_t count, const auto& item) {
@@ -604,7 +615,7 @@ class TilePlanner {
     }
     builder.generated("records", record_functions(program.accumulator, traits_));
     const bool lanes = path == LanePath::builtin || path == LanePath::shuffle;
-    if (lanes) builder.generated("window", window_function(program.accumulator));
+    if (lanes) builder.generated("windows", window_functions(program.accumulator));
     builder.part(lanes ? "tile_look_back.subgroup.wgsl" : "tile_look_back.workgroup.wgsl");
     return {};
   }
@@ -857,22 +868,28 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
   return 0;
 }
 
+bool is_one_wave(std::uint32_t item_bytes, std::uint64_t item_count, std::uint64_t most_items,
+                 const DeviceTraits& traits) {
+  return item_bytes <= 4 && item_count > std::uint64_t{1} << 18 && item_count <= most_items &&
+         traits.adapter_vendor == "nvidia" && traits.max_workgroup_size >= 512;
+}
+
 std::string row_scan_text(std::uint32_t rows) {
   std::string text =
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";
+  for (std::uint32_t k = 0; k < rows; ++k)
+    text += std::format("  let l{0} = scan_lanes(rows.r{0}, thread, workgroup);\n", k);
   for (std::uint32_t k = 0; k < rows; ++k) {
-    text += std::format("  let e{0} = subgroup_exclusive(rows.r{0}, thread, workgroup);\n", k);
-  }
-  for (std::uint32_t k = 0; k < rows; ++k) {
-    const std::string row = std::format("subgroup_pick(combine(e{0}, rows.r{0}), last, thread)", k);
+    const std::string row = std::format("subgroup_pick(l{}.inclusive, last, thread)", k);
     text +=
         k == 0 ? std::format("  let t0 = {};\n", row) : std::format("  let t{} = combine(t{}, {});\n", k, k - 1, row);
   }
   return text + std::format("  return ScannedRows(Rows({}), t{});\n}}\n",
                             list(rows,
                                  [](std::uint32_t k) {
-                                   return k == 0 ? std::string("e0") : std::format("combine(t{}, e{})", k - 1, k);
+                                   return k == 0 ? std::string("l0.before")
+                                                 : std::format("combine(t{}, l{}.before)", k - 1, k);
                                  }),
                             rows - 1);
 }

@@ -86,7 +86,10 @@ std::string segment_scan_text(bool is_custom, const DeviceTraits& traits, std::u
                      "InnerAccumulator {\n  var folded = value;\n";
   for (std::uint32_t distance = 1; distance < lanes; distance *= 2) text += step(std::format("{}u", distance));
   if (lanes == 0) {
-    text += "  for (var distance = 1u; distance < workgroup.subgroup_size; distance *= 2u)\n" + step("distance");
+    // No loop, as in subgroup_scan.shuffle.
+    text += step("1u") + step("2u");
+    for (std::uint32_t distance = 4; distance < traits.subgroup_max_size; distance *= 2)
+      text += std::format("  if (workgroup.subgroup_size > {0}u) {1}", distance, step(std::format("{}u", distance)));
   }
   return text + "  return folded;\n}\n";
 }

@@ -22,20 +22,16 @@ fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> 
 
 fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
   if (thread.subgroup == 0u) {
-    var before = identity();
-    var next = tile;  // tiles from `next` to `tile` are in `before`
+    var before = identity();  // as end_windows() takes it
+    var next = tile;          // tiles from `next` to `tile` are in `before`
     var polls = 0u;
-    loop {
-      if (next == 0u) {
-        before = combine(initial(), before);
-        break;
-      }
+    while (next > 0u) {
       let is_tile = thread.lane < next;
       let record = read_record(next - 1u - min(thread.lane, next - 1u), tag);
       let missing = first_lane(subgroupBallot(is_tile && record.flag == FLAG_MISSING));
       let prefix = first_lane(subgroupBallot(is_tile && record.flag == FLAG_PREFIX));
       let taken = min(min(missing, prefix + 1u), min(next, workgroup.subgroup_size));
-      before = combine(fold_window(choose(identity(), record.value, thread.lane < taken), thread, workgroup), before);
+      before = add_window(choose(identity(), record.value, thread.lane < taken), before, thread, workgroup);
       if (prefix < missing) { break; }
       next -= taken;
       polls = select(0u, polls + 1u, taken == 0u);
@@ -43,11 +39,13 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
         polls = 0u;
         next -= 1u;
         let lent = lend_total(next, range, thread, workgroup);
+        before = add_window(choose(identity(), lent, thread.lane == 0u), before, thread, workgroup);
         // A lent total has no flag that says that nothing before it matters.
         if (thread.lane == 0u && !starts_anew(lent)) { lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
-        before = combine(lent, before);
       }
     }
+    before = end_windows(before, thread, workgroup);
+    if (next == 0u) { before = combine(initial(), before); }
     if (thread.lane == 0u) {
       shared_before = before;
       let is_published = tile > 0u && starts_anew(total);
