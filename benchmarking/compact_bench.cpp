@@ -42,9 +42,10 @@ class CompactBench : public LibraryBench {
     return with_keys ? session.fill_runs(views_.keys, words) : Status{};
   }
 
-  [[nodiscard]] Result<std::optional<ScanTuning>> tuning(std::uint64_t item_count, const DeviceTraits& traits) const {
+  template <typename Shape>
+  [[nodiscard]] Result<std::optional<ScanTuning>> tuning(const Shape& shape, const DeviceTraits& traits) const {
     if (tuning_.empty()) return std::nullopt;
-    ScanTuning changed = select_scan_tuning(4, item_count, traits);
+    ScanTuning changed = select_scan_tuning(shape, traits);
     if (const Status ok = change_tuning(changed, tuning_); !ok) return std::unexpected(ok.error());
     return changed;
   }
@@ -53,7 +54,7 @@ class CompactBench : public LibraryBench {
   template <typename Shape, typename Buffers>
   Result<Work> make_work(Session& session, const Shape& shape, const Buffers& buffers, auto plan, auto record) const {
     const DeviceTraits& traits = session.context().traits();
-    const auto wanted = tuning(shape.item_count.max, traits);
+    const auto wanted = tuning(shape, traits);
     if (!wanted) return std::unexpected(wanted.error());
     auto made = plan(shape, traits, *wanted, ScanOffsets{});
     if (!made) return std::unexpected(made.error());

@@ -31,6 +31,8 @@ struct AdjacentDifferenceShape {
   bool operator==(const AdjacentDifferenceShape&) const = default;
 };
 
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const AdjacentDifferenceShape& shape, const DeviceTraits& traits);
 /// Arguments: `input`, `output`, `item_count` (one u32). At most 2^32 - 2 items. One pass.
 [[nodiscard]] Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, const DeviceTraits& traits,
                                                     std::optional<ScanTuning> tuning = std::nullopt,

@@ -27,6 +27,8 @@ struct PartitionShape {
   bool operator==(const PartitionShape&) const = default;
 };
 
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const PartitionShape& shape, const DeviceTraits& traits);
 /// Arguments: `input`, `output`, `count` (one u32: items that passed `first`; with three parts two: and `second`),
 /// `flags`, `item_count`. Two passes on every device: the rest starts where the others end. At most 2^32 - 2 items,
 /// and the output must fit into one binding.

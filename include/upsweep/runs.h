@@ -28,6 +28,8 @@ struct UniqueShape {
 
   bool operator==(const UniqueShape&) const = default;
 };
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const UniqueShape& shape, const DeviceTraits& traits);
 /// Arguments: `input`, `output` and `indices` (room for all items), `count` (one u32), `item_count`.
 [[nodiscard]] Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits,
                                        std::optional<ScanTuning> tuning = std::nullopt, ScanOffsets offsets = {});
@@ -53,6 +55,8 @@ struct RunLengthShape {
 
   bool operator==(const RunLengthShape&) const = default;
 };
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const RunLengthShape& shape, const DeviceTraits& traits);
 /// Arguments: `input`, `values`, `lengths`, `offsets` (each with room for all items), `count` (one u32: the number of
 /// runs), `item_count`, each present only where the shape calls for it.
 [[nodiscard]] Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& traits,

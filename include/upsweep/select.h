@@ -49,6 +49,8 @@ struct SelectShape {
   bool operator==(const SelectShape&) const = default;
 };
 
+/// The library's choice of knobs for a shape.
+[[nodiscard]] ScanTuning select_scan_tuning(const SelectShape& shape, const DeviceTraits& traits);
 /// Chooses kernels, dispatches and scratch. Pure. Arguments: `input`, `output` and `indices` (room for all items),
 /// `count` (one u32: how many passed), `flags`, `item_count`, `dispatch_arguments`, each present only where the shape
 /// calls for it. 0 items write 0 as the count. At most 2^32 - 2 items, and the outputs must fit into one binding.

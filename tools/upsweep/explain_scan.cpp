@@ -38,9 +38,9 @@ ScanPath path_of(const ExplainScanOptions& options) {
   return options.path == "single-pass" ? ScanPath::single_pass : ScanPath::automatic;
 }
 
-ScanTuning tuning_of(const ExplainScanOptions& options, const ElementType& type, std::uint64_t count,
-                     const DeviceTraits& traits) {
-  ScanTuning tuning = select_scan_tuning(type.stride_bytes, count, traits);
+template <typename Shape>
+ScanTuning tuning_of(const ExplainScanOptions& options, const Shape& shape, const DeviceTraits& traits) {
+  ScanTuning tuning = select_scan_tuning(shape, traits);
   tuning.path = path_of(options);
   return tuning;
 }
@@ -89,9 +89,7 @@ Outcome run_explain_scan(Program& program, const ExplainScanOptions& options) {
   }
   const auto device = open_explained(program, options, std::max(total, counted));
   if (!device) return std::unexpected(device.error());
-  ScanTuning tuning = select_scan_tuning(shape, device->traits);
-  tuning.path = path_of(options);
-  const auto plan = plan_scan(shape, device->traits, tuning);
+  const auto plan = plan_scan(shape, device->traits, tuning_of(options, shape, device->traits));
   if (!plan) return failed(plan.error(), !options.transform.empty());
   if (!options.dump) return explain(options, *device, *plan, {});
 
@@ -122,7 +120,7 @@ Outcome run_explain_select(Program& program, const ExplainScanOptions& options) 
   }
   const auto device = open_explained(program, options, count);
   if (!device) return std::unexpected(device.error());
-  const auto plan = plan_select(shape, device->traits, tuning_of(options, type, count, device->traits));
+  const auto plan = plan_select(shape, device->traits, tuning_of(options, shape, device->traits));
   if (!plan) return failed(plan.error(), true);
   if (!options.dump) return explain(options, *device, *plan, {});
   return explain(options, *device, *plan,
@@ -140,7 +138,7 @@ Outcome run_explain_unique(Program& program, const ExplainScanOptions& options) 
   const UniqueShape shape{.item_count = options.count(count), .input = type, .write_indices = options.indices};
   const auto device = open_explained(program, options, count);
   if (!device) return std::unexpected(device.error());
-  const auto plan = plan_unique(shape, device->traits, tuning_of(options, type, count, device->traits));
+  const auto plan = plan_unique(shape, device->traits, tuning_of(options, shape, device->traits));
   if (!plan) return failed(plan.error());
   if (!options.dump) return explain(options, *device, *plan, {});
   return explain(options, *device, *plan,
@@ -160,7 +158,7 @@ Outcome run_explain_run_length(Program& program, const ExplainScanOptions& optio
                              .only_repeated = options.only_repeated};
   const auto device = open_explained(program, options, count);
   if (!device) return std::unexpected(device.error());
-  const auto plan = plan_run_length(shape, device->traits, tuning_of(options, type, count, device->traits));
+  const auto plan = plan_run_length(shape, device->traits, tuning_of(options, shape, device->traits));
   if (!plan) return failed(plan.error());
   if (!options.dump) return explain(options, *device, *plan, {});
   return explain(options, *device, *plan,

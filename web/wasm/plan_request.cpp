@@ -44,16 +44,12 @@ Result<Planned> answer(const Value& request, Select select_tuning, MakePlan make
   return planned;
 }
 
-// Tuning and plan of the scans that mark items, all alike.
+// Of the scans and what they are underneath.
 template <typename Shape>
-Result<Planned> answer_marking(const Value& request,
-                               Result<Plan> (*make_plan)(const Shape&, const DeviceTraits&, std::optional<ScanTuning>,
-                                                         ScanOffsets)) {
+Result<Planned> answer_scan(const Value& request, Result<Plan> (*make_plan)(const Shape&, const DeviceTraits&,
+                                                                            std::optional<ScanTuning>, ScanOffsets)) {
   return answer<Shape, ScanTuning, ScanOffsets>(
-      request,
-      [](const Shape& shape, const DeviceTraits& traits) {
-        return select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
-      },
+      request, [](const Shape& shape, const DeviceTraits& traits) { return select_scan_tuning(shape, traits); },
       make_plan);
 }
 
@@ -110,29 +106,13 @@ Result<Planned> plan_request(const Value& request) {
   const std::string name = primitive == nullptr ? std::string() : primitive->text;
   if (name == "reduce")
     return answer<ReduceShape, ReduceTuning, ReduceOffsets>(request, select_reduce_tuning, plan_reduce);
-  if (name == "scan") {
-    return answer<ScanShape, ScanTuning, ScanOffsets>(
-        request, [](const ScanShape& shape, const DeviceTraits& traits) { return select_scan_tuning(shape, traits); },
-        plan_scan);
-  }
-  if (name == "select") return answer_marking<SelectShape>(request, plan_select);
-  if (name == "partition") return answer_marking<PartitionShape>(request, plan_partition);
-  if (name == "unique") return answer_marking<UniqueShape>(request, plan_unique);
-  if (name == "run_length") return answer_marking<RunLengthShape>(request, plan_run_length);
-  if (name == "reduce_by_key") {
-    return answer<ReduceByKeyShape, ScanTuning, ScanOffsets>(
-        request,
-        [](const ReduceByKeyShape& shape, const DeviceTraits& traits) { return select_scan_tuning(shape, traits); },
-        plan_reduce_by_key);
-  }
-  if (name == "adjacent_difference") {
-    return answer<AdjacentDifferenceShape, ScanTuning, ScanOffsets>(
-        request,
-        [](const AdjacentDifferenceShape& shape, const DeviceTraits& traits) {
-          return select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
-        },
-        plan_adjacent_difference);
-  }
+  if (name == "scan") return answer_scan<ScanShape>(request, plan_scan);
+  if (name == "select") return answer_scan<SelectShape>(request, plan_select);
+  if (name == "partition") return answer_scan<PartitionShape>(request, plan_partition);
+  if (name == "unique") return answer_scan<UniqueShape>(request, plan_unique);
+  if (name == "run_length") return answer_scan<RunLengthShape>(request, plan_run_length);
+  if (name == "reduce_by_key") return answer_scan<ReduceByKeyShape>(request, plan_reduce_by_key);
+  if (name == "adjacent_difference") return answer_scan<AdjacentDifferenceShape>(request, plan_adjacent_difference);
   if (name == "histogram") {
     return answer<HistogramShape, HistogramTuning, HistogramOffsets>(request, select_histogram_tuning, plan_histogram);
   }

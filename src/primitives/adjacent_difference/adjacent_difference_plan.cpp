@@ -59,6 +59,10 @@ void add_sink(KernelBuilder& builder, const AdjacentDifferenceShape& shape, cons
 
 }  // namespace
 
+ScanTuning select_scan_tuning(const AdjacentDifferenceShape& shape, const DeviceTraits& traits) {
+  return select_scan_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
+}
+
 Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, const DeviceTraits& traits,
                                       std::optional<ScanTuning> tuning, ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
@@ -68,7 +72,7 @@ Result<Plan> plan_adjacent_difference(const AdjacentDifferenceShape& shape, cons
   if (shape.input.is_struct() && shape.expression.empty()) {
     return refuse(std::format("Items of the struct {} need an expression of x and before.", shape.input.name));
   }
-  const ScanTuning chosen = tuning.value_or(select_scan_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("adjacent_difference", traits);
   plan.note(std::format("differences of {} items", shape.input.name));
   plan.least_bytes(count * stride * 2);

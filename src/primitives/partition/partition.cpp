@@ -15,10 +15,8 @@ Status record_partition(Context& context, RecordTarget target, const PartitionSh
   const std::array arguments{Argument{"input", buffers.input}, Argument{"output", buffers.output},
                              Argument{"count", buffers.count}, Argument{"flags", buffers.flags},
                              Argument{"item_count", buffers.item_count}};
-  return record_planned(
-      context, target, shape, hash,
-      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-      plan_partition, buffers.input, buffers.output, arguments);
+  return record_planned(context, target, shape, hash, tuning ? *tuning : select_scan_tuning(shape, context.traits()),
+                        plan_partition, buffers.input, buffers.output, arguments);
 }
 
 }  // namespace upsweep

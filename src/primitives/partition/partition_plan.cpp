@@ -140,6 +140,10 @@ TileProgram make_program(const PartitionShape& shape, const Slots& slots, bool v
 
 }  // namespace
 
+ScanTuning select_scan_tuning(const PartitionShape& shape, const DeviceTraits& traits) {
+  return select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
+}
+
 Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
                             ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
@@ -153,7 +157,7 @@ Result<Plan> plan_partition(const PartitionShape& shape, const DeviceTraits& tra
   if (shape.second && (shape.first.flags || shape.second->flags || shape.second->expression.empty())) {
     return refuse("A partition into three parts needs two expressions.");
   }
-  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("partition", traits);
   plan.note(std::format("{} parts of {} items", shape.second ? 3 : 2, shape.input.name));
   plan.least_bytes(count * stride * 2);

@@ -13,10 +13,8 @@ Status record_run_length(Context& context, RecordTarget target, const RunLengthS
   const std::array arguments{Argument{"input", buffers.input},     Argument{"values", buffers.values},
                              Argument{"lengths", buffers.lengths}, Argument{"offsets", buffers.offsets},
                              Argument{"count", buffers.count},     Argument{"item_count", buffers.item_count}};
-  return record_planned(
-      context, target, shape, hash,
-      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-      plan_run_length, buffers.input, buffers.values, arguments);
+  return record_planned(context, target, shape, hash, tuning ? *tuning : select_scan_tuning(shape, context.traits()),
+                        plan_run_length, buffers.input, buffers.values, arguments);
 }
 
 }  // namespace upsweep

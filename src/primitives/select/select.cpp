@@ -19,10 +19,8 @@ Status record_select(Context& context, RecordTarget target, const SelectShape& s
                              Argument{"flags", buffers.flags},
                              Argument{"item_count", buffers.item_count},
                              Argument{"dispatch_arguments", buffers.dispatch_arguments}};
-  return record_planned(
-      context, target, shape, hash,
-      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-      plan_select, buffers.input, buffers.output, arguments);
+  return record_planned(context, target, shape, hash, tuning ? *tuning : select_scan_tuning(shape, context.traits()),
+                        plan_select, buffers.input, buffers.output, arguments);
 }
 
 }  // namespace upsweep

@@ -90,6 +90,10 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
 
 }  // namespace
 
+ScanTuning select_scan_tuning(const SelectShape& shape, const DeviceTraits& traits) {
+  return select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
+}
+
 Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
                          ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
@@ -103,7 +107,7 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
     return refuse("A selection needs a predicate or flags.");
   if (shape.dispatch_threads && *shape.dispatch_threads == 0)
     return refuse("A workgroup of 0 threads cannot be dispatched.");
-  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("select", traits);
   plan.note(std::format("selection of {} items by {}", shape.input.name,
                         shape.predicate.flags ? "flags" : shape.predicate.expression));

@@ -13,10 +13,8 @@ Status record_unique(Context& context, RecordTarget target, const UniqueShape& s
   const std::array arguments{Argument{"input", buffers.input}, Argument{"output", buffers.output},
                              Argument{"indices", buffers.indices}, Argument{"count", buffers.count},
                              Argument{"item_count", buffers.item_count}};
-  return record_planned(
-      context, target, shape, hash,
-      tuning ? *tuning : select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, context.traits()),
-      plan_unique, buffers.input, buffers.output, arguments);
+  return record_planned(context, target, shape, hash, tuning ? *tuning : select_scan_tuning(shape, context.traits()),
+                        plan_unique, buffers.input, buffers.output, arguments);
 }
 
 }  // namespace upsweep

@@ -53,6 +53,10 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
 
 }  // namespace
 
+ScanTuning select_scan_tuning(const UniqueShape& shape, const DeviceTraits& traits) {
+  return select_marking_tuning(shape.input.stride_bytes, shape.item_count.max, traits);
+}
+
 Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, std::optional<ScanTuning> tuning,
                          ScanOffsets offsets) {
   const std::uint64_t count = shape.item_count.max;
@@ -60,7 +64,7 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
   const auto equality = equality_function("same_item", shape.input, shape.equality);
   if (!equality) return std::unexpected(equality.error());
-  const ScanTuning chosen = tuning.value_or(select_marking_tuning(stride, count, traits));
+  const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("unique", traits);
   plan.note(std::format("first items of the runs of {} items", shape.input.name));
   plan.least_bytes(count * stride);
