@@ -126,6 +126,15 @@ class GpuTest : public ::testing::TestWithParam<Profile> {
   [[nodiscard]] ScanTuning scan_tuning(ScanPath path) const {
     return scan_tuning(path, select_scan_tuning(4, 1'000'000, context().traits()));
   }
+  /// One pass over tiles of 512 threads, which the library takes for few tiles on some devices; none in other profiles
+  /// than full, or where workgroups are smaller.
+  [[nodiscard]] std::vector<ScanTuning> wide_tiles(std::uint32_t rows) const {
+    if (GetParam() != Profile::full || context().traits().max_workgroup_size < 512) return {};
+    ScanTuning tuning = scan_tuning(ScanPath::single_pass);
+    tuning.workgroup_size = 512;
+    tuning.rows = rows;
+    return {tuning};
+  }
   /// Compiling takes most of the time: two profiles try all kernels, the others some. SwiftShader, which takes a second
   /// for many a kernel, tries some in every profile, unless the variable UPSWEEP_THOROUGH is set.
   [[nodiscard]] bool is_thorough() const;

@@ -871,7 +871,7 @@ std::uint32_t words_of_type(std::string_view wgsl_type) {
 bool is_one_wave(std::uint32_t item_bytes, std::uint64_t item_count, std::uint64_t most_items,
                  const DeviceTraits& traits) {
   return item_bytes <= 4 && item_count > std::uint64_t{1} << 18 && item_count <= most_items &&
-         traits.adapter_vendor == "nvidia" && traits.max_workgroup_size >= 512;
+         traits.adapter_vendor == "nvidia" && traits.max_workgroup_size >= 512 && traits.max_workgroup_bytes >= 32768;
 }
 
 std::string row_scan_text(std::uint32_t rows) {

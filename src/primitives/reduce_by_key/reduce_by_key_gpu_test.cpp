@@ -215,7 +215,9 @@ TEST_P(ReduceByKeyShapesGpu, RunsMaySpanManyTiles) {
   SCOPED_TRACE(seed_note(test_seed()));
   const std::uint32_t count = affordable(60'000);
   const auto words = random_items<std::uint32_t>(count, test_seed());
-  for (const ScanTuning& tuning : some_paths()) {
+  auto tunings = some_paths();
+  tunings.append_range(wide_tiles(4));
+  for (const ScanTuning& tuning : tunings) {
     const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
     for (const std::uint32_t longest : {tile - 1, tile + 1, 3 * tile, count}) {
       check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random), words,

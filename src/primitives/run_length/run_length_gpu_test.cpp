@@ -140,7 +140,9 @@ TEST_P(RunLengthShapesGpu, RunsMaySpanManyTiles) {
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
   const std::uint32_t count = affordable(60'000);
-  for (const ScanTuning& tuning : some_paths()) {
+  auto tunings = some_paths();
+  tunings.append_range(wide_tiles(4));
+  for (const ScanTuning& tuning : tunings) {
     const std::uint32_t tile = 4 * tuning.workgroup_size * tuning.rows;
     for (const std::uint32_t longest : {tile - 1, tile + 1, 3 * tile, count}) {
       check_default(reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random), {.write_offsets = true},

@@ -1366,6 +1366,7 @@ TEST_P(ScanTuningsGpu, EveryTuningGivesTheSameResults) {
     tunings[4].workgroup_size = 128;
     tunings[4].rows = 5;
     tunings[4].in_order = true;
+    if (path == ScanPath::single_pass) tunings.append_range(wide_tiles(3));
     for (const ScanTuning& tuning : tunings) {
       SCOPED_TRACE(to_string(tuning));
       const std::uint32_t count = tuning.workgroup_size == 1 ? 300 : 30'000;

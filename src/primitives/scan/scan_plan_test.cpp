@@ -8,7 +8,9 @@
 
 #include "testing/operators_for_tests.h"
 #include "testing/tile_plans.h"
+#include "upsweep/runs.h"
 #include "upsweep/scan.h"
+#include "upsweep/select.h"
 
 namespace upsweep::testing {
 namespace {
@@ -516,6 +518,40 @@ TEST(ScanPlan, RunToRunKeepsWhatRoundsFromTheSinglePass) {
         flat(1 << 20, ElementType::f32(), BinaryOperator::argmin())}) {
     EXPECT_EQ(roles(shape, Determinism::run_to_run), "single_pass") << shape.input.name;
   }
+}
+
+// Measured on an H200: docs/performance/scan.md.
+TEST(ScanTuning, FewTilesHaveWideWorkgroupsOnNvidiaAlone) {
+  DeviceTraits traits = gpu_traits();
+  traits.adapter_vendor = "nvidia";
+  traits.max_workgroup_size = 1024;
+  traits.max_workgroup_bytes = 49152;
+  struct Threads {
+    std::uint64_t items;
+    std::uint32_t scan, run_lengths, integers_by_key, floats_by_key;  // threads
+  };
+  for (const Threads& at : {Threads{1 << 18, 256, 256, 256, 256}, Threads{(1 << 18) + 1, 512, 512, 512, 256},
+                            Threads{1 << 20, 512, 512, 512, 256}, Threads{(1 << 20) + 1, 512, 256, 256, 256},
+                            Threads{1 << 21, 512, 256, 256, 256}, Threads{(1 << 21) + 1, 256, 256, 256, 256}}) {
+    SCOPED_TRACE(at.items);
+    const Count count = Count::on_host(at.items);
+    const auto threads = [&](const auto& shape) { return select_scan_tuning(shape, traits).workgroup_size; };
+    ReduceByKeyShape by_key{.item_count = count, .input = ElementType::u32(), .combine = BinaryOperator::sum()};
+    EXPECT_EQ(threads(ScanShape{.item_count = count, .input = ElementType::f32()}), at.scan);
+    EXPECT_EQ(threads(ScanShape{.item_count = count, .input = ElementType::u64()}), 256u);
+    EXPECT_EQ(threads(RunLengthShape{.item_count = count}), at.run_lengths);
+    EXPECT_EQ(threads(by_key), at.integers_by_key);
+    by_key.input = ElementType::f32();
+    EXPECT_EQ(threads(by_key), at.floats_by_key);
+    EXPECT_EQ(threads(SelectShape{.item_count = count}), 256u);
+    EXPECT_EQ(select_scan_tuning(ScanShape{.item_count = count}, gpu_traits()).workgroup_size, 256u);
+  }
+  // Their results would not be staged.
+  DeviceTraits little_memory = traits;
+  little_memory.max_workgroup_bytes = 16384;
+  traits.max_workgroup_size = 256;
+  for (const DeviceTraits& cut : {traits, little_memory})
+    EXPECT_EQ(select_scan_tuning(ScanShape{.item_count = Count::on_host(1 << 20)}, cut).workgroup_size, 256u);
 }
 
 TEST(ScanPlan, NamesWhatStandsInTheWayOfASinglePass) {
