@@ -112,7 +112,7 @@ Result<Plan> plan_probe(std::uint32_t multiply_count, const DeviceTraits& traits
                  .bindings = {{"output", output}},
                  .params = {{"round_count", multiply_count / multiplies_per_round}, {"multiplier", 2654435761u}},
                  .reason = "follows the clock",
-                 .bytes_written = threads * 4});
+                 .bytes_written = std::uint64_t{threads} * 4});
   return std::move(plan).finish();
 }
 

@@ -161,6 +161,7 @@ class HistogramLadder : public Ladder {
 
   [[nodiscard]] std::vector<LadderStep> steps(Session& session) const override {
     std::vector<LadderStep> all;
+    all.reserve(std::size(histogram_steps) + 1);
     for (const HistogramStep step : histogram_steps) {
       all.push_back(
           {.name = step_name(step),
@@ -237,6 +238,7 @@ Result<LibraryBenches> histogram_benches(const BenchRequest& request) {
 
 Result<Ladders> histogram_ladders(const BenchRequest& request) {
   std::vector<HistogramOperation> usual;
+  usual.reserve(std::size(sample_kinds));
   for (const Samples kind : sample_kinds) usual.push_back({.bin_count = 256, .samples = kind});
   auto made = make_histogram_benches(request, usual, {ElementType::f32()});
   if (!made) return std::unexpected(made.error());

@@ -18,7 +18,7 @@ namespace {
 // From a few workgroups a core to one round a thread: which is best differs between devices.
 std::vector<std::uint64_t> candidate_grids(std::uint64_t words, std::uint32_t units_per_thread,
                                            const DeviceTraits& traits) {
-  const std::uint64_t whole = div_ceil(words / 4, bench_workgroup_size(traits) * units_per_thread);
+  const std::uint64_t whole = div_ceil(words / 4, std::uint64_t{bench_workgroup_size(traits)} * units_per_thread);
   if (traits.is_cpu) return {std::min<std::uint64_t>(64, whole), std::min<std::uint64_t>(1024, whole)};
   std::vector<std::uint64_t> grids{512, 1024, 2048, 4096, 8192, 16384};
   std::erase_if(grids, [&](std::uint64_t grid) { return grid >= whole; });

@@ -107,23 +107,23 @@ std::string_view driver_version(std::string_view driver) {
 }
 
 std::string json_rate(const Rate& rate) {
-  return std::format("{{\"bytes\": {}, \"median_ms\": {:.7f}, \"gb_per_s\": {:.3f}}}", rate.bytes,
-                     rate.timing.ms.median, rate.gb_per_second());
+  return std::format(R"({{"bytes": {}, "median_ms": {:.7f}, "gb_per_s": {:.3f}}})", rate.bytes, rate.timing.ms.median,
+                     rate.gb_per_second());
 }
 
 std::string json_result(const Measurement& row, std::string_view method, const Timing& timing) {
   std::string text = std::format(
-      "  {{\"primitive\": {}, \"operator\": {}, \"type\": {}, \"step\": {}, \"items\": {}, \"method\": \"{}\", "
-      "\"samples\": {}, \"median_ms\": {:.7f}, \"min_ms\": {:.7f}, \"max_ms\": {:.7f}, \"bytes_moved\": {}, "
-      "\"gb_per_s\": {:.3f}, \"correct\": {}, \"repeats\": {}, \"clock_was_low\": {}",
+      R"(  {{"primitive": {}, "operator": {}, "type": {}, "step": {}, "items": {}, "method": "{}", )"
+      R"("samples": {}, "median_ms": {:.7f}, "min_ms": {:.7f}, "max_ms": {:.7f}, "bytes_moved": {}, )"
+      R"("gb_per_s": {:.3f}, "correct": {}, "repeats": {}, "clock_was_low": {})",
       json_string(row.primitive), json_string(row.operation), json_string(row.type), json_string(row.step),
       row.item_count, method, timing.ms.count, timing.ms.median, timing.ms.min, timing.ms.max, row.bytes_moved,
       gb_per_s(row.bytes_moved, timing.ms.median), row.correct, timing.repeats, timing.clock_was_low);
   if (row.has_plan) {
-    text += std::format(
-        ", \"passes\": {}, \"scratch_bytes\": {}, \"create_ms\": {}, \"record_us\": {:.3f}, \"plan_bytes\": {}",
-        row.pass_count, row.scratch_bytes, row.create_ms ? std::format("{:.3f}", *row.create_ms) : "null",
-        row.record_us, row.plan_bytes);
+    text +=
+        std::format(R"(, "passes": {}, "scratch_bytes": {}, "create_ms": {}, "record_us": {:.3f}, "plan_bytes": {})",
+                    row.pass_count, row.scratch_bytes, row.create_ms ? std::format("{:.3f}", *row.create_ms) : "null",
+                    row.record_us, row.plan_bytes);
   }
   if (row.flops != 0) text += std::format(", \"flops\": {}", row.flops);
   return text + "}";

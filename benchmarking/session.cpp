@@ -42,7 +42,7 @@ void Progress::begin(const std::string& what) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < std::chrono::seconds(1)) return;
   last_ = now;
-  out_ << "upsweep bench: " << what << std::endl;
+  out_ << "upsweep bench: " << what << '\n' << std::flush;
 }
 
 Result<std::unique_ptr<Session>> Session::open(Context& context, const BenchOptions& options,

@@ -45,6 +45,7 @@ class SortBench : public SortedBench {
     if (!offsets) return std::unexpected(offsets.error());
     offsets_ = *offsets;
     std::vector<std::uint32_t> words;
+    words.reserve(most / segment_items() + 2);
     for (std::uint64_t s = 0; s < most / segment_items() + 2; ++s) {
       words.push_back(static_cast<std::uint32_t>(segment_begin(s, segment_items(), most)));
     }

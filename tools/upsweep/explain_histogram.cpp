@@ -26,10 +26,11 @@ std::vector<std::byte> sample_bytes(SampleType type, std::uint64_t count) {
                            : type == SampleType::f16 ? ElementType::f16()
                            : type == SampleType::f32 ? ElementType::f32()
                                                      : ElementType::u32();
-  const std::vector<std::byte> items = sample_items(wide, count);
+  std::vector<std::byte> items = sample_items(wide, count);
   const std::size_t bytes = bytes_of(type);
   if (bytes == wide.size_bytes) return items;
   std::vector<std::byte> packed;
+  packed.reserve(count * bytes);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t b = 0; b < bytes; ++b) packed.push_back(items[i * wide.size_bytes + b]);
   }

@@ -26,7 +26,7 @@ Expected<BinaryOperator> read_operator(const FoldOptions& options) {
   if (options.op_name.empty() || options.identity.empty()) {
     return refuse("--op-wgsl needs --op-name (of the function in the file) and --identity (a WGSL expression)");
   }
-  std::ifstream file(options.op_wgsl, std::ios::binary);
+  const std::ifstream file(options.op_wgsl, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) return refuse(std::format("{}: cannot be read", options.op_wgsl));
   return BinaryOperator::custom(options.op_name, text.str(), options.identity, options.commutes);

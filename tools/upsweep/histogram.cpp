@@ -275,6 +275,7 @@ Bins read_bins(std::vector<std::byte> words, HistogramWeights weights) {
   }
   // Counts are i8, as NumPy's.
   std::vector<std::int64_t> wide;
+  wide.reserve(bins.numbers.size());
   for (const double number : bins.numbers) wide.push_back(static_cast<std::int64_t>(number));
   const auto bytes = std::as_bytes(std::span(wide));
   bins.bytes.assign(bytes.begin(), bytes.end());

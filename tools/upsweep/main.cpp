@@ -27,7 +27,7 @@ constexpr AddCommand* commands[] = {add_info,       add_reduce,    add_scan,    
 namespace {
 
 int report(const Failure& failure) {
-  std::cerr << "upsweep: " << single_line(failure.message) << std::endl;
+  std::cerr << "upsweep: " << single_line(failure.message) << '\n' << std::flush;
   return failure.exit_code;
 }
 

@@ -95,7 +95,7 @@ std::string shortest_scientific(double value, Dtype dtype) {
             .ptr;
     double read = 0;
     std::from_chars(digits.data(), end, read);
-    if (round_to_half(read) == value) return std::string(digits.data(), end);
+    if (round_to_half(read) == value) return {digits.data(), end};
   }
 }
 
@@ -103,7 +103,7 @@ std::string format_float(double value, Dtype dtype) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
-  const std::string scientific = shortest_scientific(value, dtype);
+  std::string scientific = shortest_scientific(value, dtype);
   if (std::abs(value) >= 1e16 || std::abs(value) < 1e-4) return scientific;
   const auto mark = scientific.find('e');
   std::string digits;
