@@ -28,13 +28,14 @@ constexpr std::array<Knob<ReduceTuning>, 8> reduce_knobs{{
     {"longest_chain", &ReduceTuning::longest_chain},
     {"one_workgroup_items", &ReduceTuning::one_workgroup_items},
 }};
-constexpr std::array<Knob<ScanTuning>, 7> scan_knobs{{
+constexpr std::array<Knob<ScanTuning>, 8> scan_knobs{{
     {"workgroup_size", &ScanTuning::workgroup_size},
     {"rows", &ScanTuning::rows},
     {"use_vectors", &ScanTuning::use_vectors},
     {"use_subgroups", &ScanTuning::use_subgroups},
     {"max_workgroups", &ScanTuning::max_workgroups},
     {"one_workgroup_items", &ScanTuning::one_workgroup_items},
+    {"in_order", &ScanTuning::in_order},
     {"poll_rounds", &ScanTuning::poll_rounds},
 }};
 

@@ -46,8 +46,9 @@ struct SortShape {
   std::vector<KeyField> key_fields = {};
   bool key_is_f64 = false;  ///< Keys of type u64 are the bits of IEEE doubles, and ordered as such.
   bool descending = false;  ///< All of it, whatever the fields say of themselves.
-  /// Sort by the bits [begin_bit, end_bit) of the ordered key alone (bit 0 is the least; floats as sign-and-magnitude
-  /// made unsigned); the other bits travel along. end_bit 0: all bits.
+  /// Sort by the bits [begin_bit, end_bit) of the ordered key alone (bit 0 is the least); the other bits travel along.
+  /// end_bit 0: all bits. The ordered key of a float of n bits is 2^(n-1) plus or minus its magnitude's bits, of NaN
+  /// all ones: docs/semantics.md.
   std::uint32_t begin_bit = 0;
   std::uint32_t end_bit = 0;
   /// Values that travel with their keys, of any type.

@@ -333,14 +333,17 @@ export class Sort extends ArrayPrimitive<shapes.SortShape, shapes.SortBuffers, s
   ): void {
     const { executor, traits } = this.host;
     const { plan, tuning } = this.answerFor(options, views);
-    const mayStandIn = options["tuning"] === undefined && !traits.isCpu && Number(tuning["itemsPerThread"]) > 2;
+    // Tiles of 2 have twice the records of tiles of 4: many items would take much more scratch.
+    const count = options["itemCount"] as shapes.Count;
+    const few = (typeof count === "number" ? count : count.max) <= 2 ** 24 ? 2 : 4;
+    const mayStandIn = options["tuning"] === undefined && !traits.isCpu && Number(tuning["itemsPerThread"]) > few;
     const waiting = mayStandIn ? plan.kernels.filter((kernel) => !executor.pipelines.isReady(kernel)) : [];
     if (waiting.length === 0) {
       executor.record(target, plan, views);
       return;
     }
-    const small: Partial<shapes.SortTuning> = { itemsPerThread: 2, stageRounds: 1, lookRecords: 1 };
-    if (options["segmentCount"] !== undefined) small.oneWorkgroupItems = 2 * Number(tuning["workgroupSize"]);
+    const small: Partial<shapes.SortTuning> = { itemsPerThread: few, stageRounds: 1, lookRecords: 1 };
+    if (options["segmentCount"] !== undefined) small.oneWorkgroupItems = few * Number(tuning["workgroupSize"]);
     const standIn = this.answerFor({ ...options, tuning: small }, views).plan;
     const hasStoodIn = standIn.kernels.every((kernel) => executor.pipelines.isReady(kernel));
     executor.record(target, standIn, views);

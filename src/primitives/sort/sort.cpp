@@ -44,8 +44,8 @@ void begin(Context::Impl& impl, const Plan& plan) {
 
 // Kernels for large tiles take a second to compile on some devices: one for small tiles serves until then.
 // H200, 2026-12-01, cold, u32 pairs, four programs each: 101 to 166 ms (median 115) with 2 items a thread, 122 to 184
-// (164) with 4.
-constexpr std::uint32_t stand_in_items_per_thread = 2;
+// (164) with 4. Tiles of 2 have twice the records of tiles of 4: many items would take much more scratch.
+std::uint32_t stand_in_items(std::uint64_t item_count) { return item_count <= std::uint64_t{1} << 24 ? 2 : 4; }
 
 }  // namespace
 
@@ -77,15 +77,16 @@ Status record_sort(Context& context, RecordTarget target, const SortShape& shape
                              Argument{"segment_begins", buffers.segment_begins},
                              Argument{"segment_ends", buffers.segment_ends},
                              Argument{"segment_count", buffers.segment_count}};
-  const bool may_stand_in = !tuning && !impl.traits.is_cpu && impl.waiter.can_wait() &&
-                            key.tuning.items_per_thread > stand_in_items_per_thread;
+  const std::uint32_t small_items = stand_in_items(shape.item_count.max);
+  const bool may_stand_in =
+      !tuning && !impl.traits.is_cpu && impl.waiter.can_wait() && key.tuning.items_per_thread > small_items;
   if (!may_stand_in || is_ready(impl, **plan)) return context.record(target, **plan, arguments);
   // Small tiles serve until the pipelines of large ones are ready.
   const SortTuning large = key.tuning;
-  key.tuning.items_per_thread = stand_in_items_per_thread;
+  key.tuning.items_per_thread = small_items;
   key.tuning.stage_rounds = 1;
   key.tuning.look_records = 1;
-  if (shape.segment_count) key.tuning.one_workgroup_items = stand_in_items_per_thread * key.tuning.workgroup_size;
+  if (shape.segment_count) key.tuning.one_workgroup_items = small_items * key.tuning.workgroup_size;
   plan = find_plan(context, key);
   if (!plan) return std::unexpected(plan.error());
   const bool has_stood_in = is_ready(impl, **plan);

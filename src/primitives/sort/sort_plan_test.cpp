@@ -301,7 +301,7 @@ TEST(SortRefusal, NamesTheValueAndTheLimit) {
                       SortTuning{.items_per_thread = 5, .stage_rounds = 2}),
               HasSubstr("out of range"));
   EXPECT_THAT(refusal(keys_of(100), ErrorKind::invalid_request, least_traits(), SortTuning{.look_records = 0}),
-              HasSubstr("0, at most"));
+              HasSubstr("polls of 0 records"));
 }
 
 std::string golden_text() {

@@ -18,7 +18,7 @@ std::string to_string(SortPath path) {
 
 std::string to_string(const SortTuning& tuning) {
   return std::format(
-      "{} threads x {} items, digits of {} bits, {} rounds{}{}, path {}{}{}, {} polls of {}, "
+      "{} threads x {} items, digits of {} bits, {} rounds{}{}, path {}{}{}, {} polls of {} records, "
       "at most {} workgroups, one workgroup up to {} items",
       tuning.workgroup_size, tuning.items_per_thread, tuning.digit_bits, tuning.stage_rounds,
       tuning.use_subgroups ? "" : ", no subgroups", tuning.lock_step ? ", lock-step" : "", to_string(tuning.path),
