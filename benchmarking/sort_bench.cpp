@@ -41,12 +41,13 @@ class SortBench : public SortedBench {
     if (segment_items() == 0) return {};
     const std::uint64_t most = std::max<std::uint64_t>(most_items, 1);
     // They depend on the number of items at their end alone, where they are cut off.
-    const auto offsets = session.buffer("offsets", most / segment_items() + 2);
+    const std::uint64_t offset_count = most / segment_items() + 2;
+    const auto offsets = session.buffer("offsets", offset_count);
     if (!offsets) return std::unexpected(offsets.error());
     offsets_ = *offsets;
     std::vector<std::uint32_t> words;
-    words.reserve(most / segment_items() + 2);
-    for (std::uint64_t s = 0; s < most / segment_items() + 2; ++s) {
+    words.reserve(offset_count);
+    for (std::uint64_t s = 0; s < offset_count; ++s) {
       words.push_back(static_cast<std::uint32_t>(segment_begin(s, segment_items(), most)));
     }
     if (const Status ok = session.context().write(offsets_, std::as_bytes(std::span(words))); !ok) return ok;

@@ -117,10 +117,7 @@ std::string accumulator_functions(const TileAccumulator& accumulator, LanePath p
     text += std::format(
         "fn subgroup_inclusive({0}) -> Accumulator {{ return subgroupInclusive{1}(value); }}\n"
         "fn subgroup_exclusive({0}) -> Accumulator {{ return subgroupExclusive{1}(value); }}\n"
-        "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n"
-        "struct LaneScan {{\n  before: Accumulator,\n  inclusive: Accumulator,\n}}\n"
-        "fn scan_lanes({0}) -> LaneScan {{\n  let before = subgroupExclusive{1}(value);\n"
-        "  return LaneScan(before, combine(before, value));\n}}\n",
+        "fn subgroup_fold({0}) -> Accumulator {{ return subgroup{1}(value); }}\n",
         lanes, kind);
     return text;
   }
@@ -598,6 +595,7 @@ class TilePlanner {
         builder.part("subgroup_scan.shuffle.wgsl");
         if (commutative) builder.part("subgroup_fold.shuffle.wgsl");
       }
+      if (path != LanePath::shuffle) builder.part("lane_scan.exclusive.wgsl");
       builder.part("tile_threads.subgroup.wgsl");
       builder.part(commutative && !program.late_publish ? "tile_scan.subgroup_early.wgsl" : "tile_scan.subgroup.wgsl");
     }

@@ -74,22 +74,22 @@ std::string packed_head_scan(std::uint32_t rows, const DeviceTraits& traits) {
 }  // namespace
 
 std::string segment_scan_text(bool is_custom, const DeviceTraits& traits, std::uint32_t lanes) {
-  const auto step = [&](std::string_view distance) {
+  const auto step = [&](std::uint32_t distance) {
     const std::string fold =
-        is_custom ? std::format("if (thread.lane >= start + {}) {{ folded = combine_values(left, folded); }}", distance)
-                  : std::format("folded = select(folded, combine_values(left, folded), thread.lane >= start + {});",
-                                distance);
-    return std::format("  {{\n    let left = subgroupShuffleUp(folded, {});\n    {}\n  }}\n", distance, fold);
+        is_custom
+            ? std::format("if (thread.lane >= start + {}u) {{ folded = combine_values(left, folded); }}", distance)
+            : std::format("folded = select(folded, combine_values(left, folded), thread.lane >= start + {}u);",
+                          distance);
+    return std::format("  {{\n    let left = subgroupShuffleUp(folded, {}u);\n    {}\n  }}\n", distance, fold);
   };
   std::string text = start_lane_function(traits) +
                      "fn scan_segments(value: InnerAccumulator, start: u32, thread: Thread, workgroup: Workgroup) -> "
                      "InnerAccumulator {\n  var folded = value;\n";
-  for (std::uint32_t distance = 1; distance < lanes; distance *= 2) text += step(std::format("{}u", distance));
-  if (lanes == 0) {
-    // No loop, as in subgroup_scan.shuffle.
-    text += step("1u") + step("2u");
-    for (std::uint32_t distance = 4; distance < traits.subgroup_max_size; distance *= 2)
-      text += std::format("  if (workgroup.subgroup_size > {0}u) {1}", distance, step(std::format("{}u", distance)));
+  // No loop, as in subgroup_scan.shuffle.
+  const std::uint32_t most = lanes == 0 ? traits.subgroup_max_size : lanes;
+  for (std::uint32_t distance = 1; distance < most; distance *= 2) {
+    if (lanes == 0 && distance >= 4) text += std::format("  if (workgroup.subgroup_size > {}u)\n", distance);
+    text += step(distance);
   }
   return text + "  return folded;\n}\n";
 }

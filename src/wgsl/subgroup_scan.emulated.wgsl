@@ -20,16 +20,6 @@ fn subgroup_inclusive(value: Accumulator, thread: Thread, workgroup: Workgroup) 
   return combine(subgroup_exclusive(value, thread, workgroup), value);
 }
 
-struct LaneScan {
-  before: Accumulator,
-  inclusive: Accumulator,
-}
-
-fn scan_lanes(value: Accumulator, thread: Thread, workgroup: Workgroup) -> LaneScan {
-  let before = subgroup_exclusive(value, thread, workgroup);
-  return LaneScan(before, combine(before, value));
-}
-
 fn subgroup_pick(value: Accumulator, lane: u32, thread: Thread) -> Accumulator {
   emulated_store(value, thread);
   return emulated_lanes[thread.subgroup * EMULATED_SIZE + lane];

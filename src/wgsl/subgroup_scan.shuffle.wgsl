@@ -16,11 +16,6 @@ fn subgroup_inclusive(value: Accumulator, thread: Thread, workgroup: Workgroup) 
   return folded;
 }
 
-struct LaneScan {
-  before: Accumulator,
-  inclusive: Accumulator,
-}
-
 fn scan_lanes(value: Accumulator, thread: Thread, workgroup: Workgroup) -> LaneScan {
   let inclusive = subgroup_inclusive(value, thread, workgroup);
   return LaneScan(choose(identity(), subgroup_up(inclusive, 1u), thread.lane > 0u), inclusive);

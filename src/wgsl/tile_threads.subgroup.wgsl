@@ -10,6 +10,12 @@ fn thread_rank(thread: Thread, workgroup: Workgroup) -> u32 {
 // One thread of the workgroup, in the subgroup that looks back.
 fn is_leader(thread: Thread) -> bool { return thread.subgroup == 0u && thread.lane == 0u; }
 
+// What scan_lanes() gives of a value of every lane.
+struct LaneScan {
+  before: Accumulator,  // fold of the lanes before
+  inclusive: Accumulator,
+}
+
 // The fold of the subgroups before the thread's own, and of all.
 struct SharedTotal {
   before: Accumulator,
