@@ -72,25 +72,24 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items) {
                         memory == 0 ? "" : ",\n                 ", items.memory_item(memory));
   }
   const std::string by_item = vectors ? std::format("RawUnit({})", list) : list;
+  text += std::format("fn load_items_apart(unit: u32, range: Range) -> RawUnit {{\n  return {};\n}}\n", by_item);
   if (!vectors || items.from_output) {
-    text += std::format(
-        "struct Ends {{\n  unused: u32,\n}}\nfn load_ends(range: Range) -> Ends {{ return Ends(0u); }}\n"
-        "fn load_edge_items(unit: u32, ends: Ends, range: Range) -> RawUnit {{\n  return {};\n}}\n",
-        by_item);
+    text +=
+        "struct Ends {\n  unused: u32,\n}\nfn load_ends(range: Range) -> Ends { return Ends(0u); }\n"
+        "fn load_edge_items(unit: u32, ends: Ends, range: Range) -> RawUnit { return load_items_apart(unit, range); "
+        "}\n";
   } else {
     // Only the first and the last unit of a row may be cut: the same for all threads.
-    text += std::format(
-        "struct Ends {{\n  first: RawUnit,\n  last: RawUnit,\n}}\n"
-        "fn end_items(unit: u32, range: Range) -> RawUnit {{\n  return {};\n}}\n"
-        "fn load_ends(range: Range) -> Ends {{\n"
-        "  return Ends(end_items(first_readable(range) / UNIT_ITEMS, range), end_items((range.end - 1u) / UNIT_ITEMS, "
-        "range));\n}}\n"
-        "fn load_edge_items(unit: u32, ends: Ends, range: Range) -> RawUnit {{\n"
+    text +=
+        "struct Ends {\n  first: RawUnit,\n  last: RawUnit,\n}\n"
+        "fn load_ends(range: Range) -> Ends {\n"
+        "  return Ends(load_items_apart(first_readable(range) / UNIT_ITEMS, range),\n"
+        "              load_items_apart((range.end - 1u) / UNIT_ITEMS, range));\n}\n"
+        "fn load_edge_items(unit: u32, ends: Ends, range: Range) -> RawUnit {\n"
         "  let first_whole = (first_readable(range) + UNIT_ITEMS - 1u) / UNIT_ITEMS;\n"
         "  let end_whole = range.end / UNIT_ITEMS;\n"
         "  let whole = load_items(clamp(unit, first_whole, max(end_whole, 1u) - 1u), range);\n"
-        "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < first_whole);\n}}\n",
-        by_item);
+        "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < first_whole);\n}\n";
   }
   builder.generated("items", text);
 }

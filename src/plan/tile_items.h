@@ -37,7 +37,8 @@ struct TileItems {
 
 // RawItem, Item, item_value(); RawUnit; load_item(position, range) -> RawItem; load_items(unit, range) -> RawUnit;
 // load_ends(range) -> Ends, load_edge_items(unit, ends, range) -> RawUnit: what lies outside the row is any item of it;
-// no branches, since subgroup operations follow. Bindings `input` and `input_units` (1, 2), params input_first.
+// no branches, since subgroup operations follow. load_items_apart(unit, range) is as good, one load an item, in fewer
+// registers. Bindings `input` and `input_units` (1, 2), params input_first.
 void add_tile_items(KernelBuilder& builder, const TileItems& items);
 
 // store_items(values..., unit, is_full, range) for `unit_items` raw values v0, v1, ... in the order of positions.

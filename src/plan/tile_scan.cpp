@@ -192,24 +192,37 @@ std::string record_functions(const TileAccumulator& accumulator, const DeviceTra
 }
 
 // add_window() and end_windows(): one value of every lane, the nearest tile in lane 0, so lanes count backwards.
-std::string window_functions(const TileAccumulator& accumulator) {
+// add_unit(): a value of every lane, the nearest in the last one, to a total that end_windows() takes, too.
+// first_lane(): the first lane that is set, or a number that is not less than a subgroup's size.
+std::string window_functions(const TileAccumulator& accumulator, const DeviceTraits& traits) {
+  const std::string first =
+      traits.subgroup_max_size <= 32
+          ? "fn first_lane(lanes: vec4u) -> u32 { return countTrailingZeros(lanes.x); }\n"
+          : "fn first_lane(lanes: vec4u) -> u32 {\n"
+            "  let word = select(select(select(3u, 2u, lanes.z != 0u), 1u, lanes.y != 0u), 0u, lanes.x != 0u);\n"
+            "  return word * 32u + countTrailingZeros(lanes[word]);\n}\n";
   constexpr std::string_view add =
       "fn add_window(value: Accumulator, nearer: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
+  constexpr std::string_view unit =
+      "fn add_unit(total: Accumulator, value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
   constexpr std::string_view end =
       "fn end_windows(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n";
   if (accumulator.commutative) {
     return std::format(
-        "// Each lane keeps a fold of its own until the end.\n"
-        "{}  return combine(value, nearer);\n}}\n{}  return subgroup_fold(value, thread, workgroup);\n}}\n",
-        add, end);
+        "{}// Each lane keeps a fold of its own until the end.\n"
+        "{}  return combine(value, nearer);\n}}\n{}  return combine(total, value);\n}}\n"
+        "{}  return subgroup_fold(value, thread, workgroup);\n}}\n",
+        first, add, unit, end);
   }
   return std::format(
-      "{}  // Backwards: the farthest tile first.\n"
+      "{}{}  // Backwards: the farthest tile first.\n"
       "  let size = workgroup.subgroup_size;\n"
       "  let turned = subgroup_pick(value, size - 1u - thread.lane, thread);\n"
       "  return combine(subgroup_pick(subgroup_inclusive(turned, thread, workgroup), size - 1u, thread), nearer);\n}}\n"
+      "{}  let folded = subgroup_inclusive(value, thread, workgroup);\n"
+      "  return combine(total, subgroup_pick(folded, workgroup.subgroup_size - 1u, thread));\n}}\n"
       "{}  return value;\n}}\n",
-      add, end);
+      first, add, unit, end);
 }
 
 std::string list(std::uint32_t count, const auto& item) {
@@ -231,7 +244,9 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
                         return std::format("import_unit(l{0}, unit + {0}u * step, range)", k);
                       }));
   for (std::uint32_t k = 0; k < rows; ++k)
-    text += std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
+    text += std::format(
+        "  let l{0} = load_edge_unit(unit + {0}u * step, load_edge_items(unit + {0}u * step, ends, range), range);\n",
+        k);
   text += std::format("  return Tile({});\n}}\n", list(rows, [](std::uint32_t k) {
                         return std::format("import_edge_unit(l{0}, unit + {0}u * step, range)", k);
                       }));
@@ -613,7 +628,7 @@ class TilePlanner {
     }
     builder.generated("records", record_functions(program.accumulator, traits_));
     const bool lanes = path == LanePath::builtin || path == LanePath::shuffle;
-    if (lanes) builder.generated("windows", window_functions(program.accumulator));
+    if (lanes) builder.generated("windows", window_functions(program.accumulator, traits_));
     builder.part(lanes ? "tile_look_back.subgroup.wgsl" : "tile_look_back.workgroup.wgsl");
     return {};
   }

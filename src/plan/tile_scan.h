@@ -96,7 +96,7 @@ struct TileProgram {
 
   // WGSL: aliases (Accumulator, unless it has members), the caller's text, identity() and combine(); then
   //   load_unit(unit, range) -> Loaded, import_unit(loaded, unit, range) -> Unit   where all items are the row's
-  //   load_ends(range) -> Ends, load_edge_unit(unit, ends, range) -> Loaded,
+  //   load_edge_unit(unit, items: RawUnit, range) -> Loaded,
   //   import_edge_unit(loaded, unit, range) -> Unit                                for any unit; branch-free
   //   unit_total(u, unit, range) -> Accumulator
   std::function<void(KernelBuilder&)> add_types;

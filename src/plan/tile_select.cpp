@@ -35,8 +35,8 @@ void add_marked_units(KernelBuilder& builder, const TileItems& items, std::strin
           "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range){2});\n}}\n"
           "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
           "  return Unit(loaded.items, item_mask(loaded, unit, range){4});\n}}\n"
-          "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-          "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
+          "fn load_edge_unit(unit: u32, items: RawUnit, range: Range) -> Loaded {{\n"
+          "  return Loaded(items{3});\n}}\n"
           "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
           "  let first = unit * UNIT_ITEMS;\n  let inside = {5};\n"
           "  return Unit(loaded.items, item_mask(loaded, unit, range) & (inside * 17u){4});\n}}\n{6}",
@@ -164,6 +164,12 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
       "fn stage_from(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread,\n"
       "              workgroup: Workgroup) {\n"
       "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n  let first = before - done;\n";
+  text += std::format(
+      "  let end = first + row_before{0}(rows) + countOneBits({1});\n"
+      "  // Nothing of this thread's, and most often of its subgroup's, is in the window. Slots before it have "
+      "wrapped.\n"
+      "  if (bitcast<i32>(first) >= i32(STAGE) || bitcast<i32>(end) <= 0) {{ return; }}\n",
+      tuning.rows - 1, mask_of(tuning.rows - 1));
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
     text +=
         std::format("  stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n", k,
@@ -183,7 +189,8 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
                 "      workgroupBarrier();  // the stage is filled\n    }\n"
               : "    stage_from(done, tile, rows, prefix.subgroup, unit, range, thread, workgroup);\n"
                 "    workgroupBarrier();  // the stage is filled\n";
-  text += "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n";
+  text += "    let staged_count = min(STAGE, count - done);\n";
+  text += each_staged_text;
   if (sink.write_items) text += "      output[params.output_first + prefix.tile + done + i] = staged_items[i];\n";
   if (sink.write_indices) text += "      indices[params.indices_first + prefix.tile + done + i] = staged_indices[i];\n";
   text += "    }\n    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
@@ -196,7 +203,10 @@ std::string load_rows_text(std::uint32_t rows, bool full) {
   std::string text = full ? "  if (is_full) {\n" : "  let ends = load_ends(range);\n";
   for (std::uint32_t k = 0; k < rows; ++k) {
     text += full ? std::format("    let l{0} = load_unit(unit + {0}u * step, range);\n", k)
-                 : std::format("  let l{0} = load_edge_unit(unit + {0}u * step, ends, range);\n", k);
+                 : std::format(
+                       "  let l{0} = load_edge_unit(unit + {0}u * step, load_edge_items(unit + {0}u * step, ends, "
+                       "range), range);\n",
+                       k);
   }
   return text;
 }

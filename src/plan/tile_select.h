@@ -38,6 +38,14 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
                               const DeviceTraits& traits, std::uint32_t other_workgroup_bytes);
 void add_select_sink(KernelBuilder& builder, const TileItems& items, const SelectSink& sink, const ScanTuning& tuning);
 
+// Begins a loop over those of the first `staged_count` slots of a stage that are a thread's, `i`. Its length is a
+// constant, so that it unrolls: select at 2^26 took 148 us instead of 153 on an H200, run lengths 180 instead of 190.
+// Not with all loads in front: run lengths took 116 registers then, and 216 us.
+inline constexpr std::string_view each_staged_text =
+    "    for (var k = 0u; k < STAGE / WORKGROUP_SIZE; k++) {\n"
+    "      let i = thread.index + k * WORKGROUP_SIZE;\n"
+    "      if (i >= staged_count) { break; }\n";
+
 // Items of workgroup memory a thread where pairs of words, one a run, are staged; 0 where they do not fit or do not
 // pay.
 std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& accumulator, const ScanTuning& tuning,

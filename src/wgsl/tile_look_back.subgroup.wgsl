@@ -2,22 +2,17 @@
 // lane 0. Ends without help of others: what is missing after POLL_ROUNDS looks is computed here.
 var<workgroup> shared_before: Accumulator;
 
-fn first_lane(lanes: vec4u) -> u32 {
-  let word = select(select(select(3u, 2u, lanes.z != 0u), 1u, lanes.y != 0u), 0u, lanes.x != 0u);
-  return select(word * 32u + countTrailingZeros(lanes[word]), 128u, all(lanes == vec4u(0u)));
-}
-
-// The fold of a tile by one subgroup. All who compute it do the same, bit for bit.
+// The fold of a tile by one subgroup. All who compute it do the same, bit for bit. Rare, but what it keeps in registers
+// all tiles pay for: no more than a unit.
 fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
   let first = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS;
-  let ends = load_ends(range);
-  var total = identity();
+  var total = identity();  // as end_windows() takes it
   for (var unit = 0u; unit < TILE_ITEMS / UNIT_ITEMS; unit += workgroup.subgroup_size) {
     let number = first + unit + thread.lane;
-    let value = unit_total(import_edge_unit(load_edge_unit(number, ends, range), number, range), number, range);
-    total = combine(total, subgroup_pick(subgroup_inclusive(value, thread, workgroup), workgroup.subgroup_size - 1u, thread));
+    let loaded = load_edge_unit(number, load_items_apart(number, range), range);
+    total = add_unit(total, unit_total(import_edge_unit(loaded, number, range), number, range), thread, workgroup);
   }
-  return total;
+  return end_windows(total, thread, workgroup);
 }
 
 fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
@@ -25,24 +20,27 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
     var before = identity();  // as end_windows() takes it
     var next = tile;          // tiles from `next` to `tile` are in `before`
     var polls = 0u;
-    while (next > 0u) {
+    // Counted, though nothing else ends it: Tint counts the rounds of other loops in 64 bits.
+    for (var look = 0u; look < 0x80000000u; look++) {
+      if (next == 0u) { break; }
       let is_tile = thread.lane < next;
       let record = read_record(next - 1u - min(thread.lane, next - 1u), tag);
       let missing = first_lane(subgroupBallot(is_tile && record.flag == FLAG_MISSING));
       let prefix = first_lane(subgroupBallot(is_tile && record.flag == FLAG_PREFIX));
-      let taken = min(min(missing, prefix + 1u), min(next, workgroup.subgroup_size));
-      before = add_window(choose(identity(), record.value, thread.lane < taken), before, thread, workgroup);
-      if (prefix < missing) { break; }
-      next -= taken;
+      var taken = min(min(missing, prefix + 1u), min(next, workgroup.subgroup_size));
+      var value = choose(identity(), record.value, thread.lane < taken);
       polls = select(0u, polls + 1u, taken == 0u);
       if (polls > POLL_ROUNDS) {
         polls = 0u;
-        next -= 1u;
-        let lent = lend_total(next, range, thread, workgroup);
-        before = add_window(choose(identity(), lent, thread.lane == 0u), before, thread, workgroup);
+        taken = 1u;
+        let lent = lend_total(next - 1u, range, thread, workgroup);
         // A lent total has no flag that says that nothing before it matters.
-        if (thread.lane == 0u && !starts_anew(lent)) { lend(next, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
+        if (thread.lane == 0u && !starts_anew(lent)) { lend(next - 1u, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
+        value = choose(identity(), lent, thread.lane == 0u);
       }
+      before = add_window(value, before, thread, workgroup);
+      if (prefix < missing) { break; }
+      next -= taken;
     }
     before = end_windows(before, thread, workgroup);
     if (next == 0u) { before = combine(initial(), before); }

@@ -9,12 +9,11 @@ var<workgroup> shared_before: Accumulator;
 
 fn lend_total(tile: u32, range: Range, thread: Thread, workgroup: Workgroup) -> Accumulator {
   let first = (range.origin + tile * TILE_ITEMS) / UNIT_ITEMS + thread_rank(thread, workgroup) * ROWS;
-  let ends = load_ends(range);
   var sum = identity();
   // A loop of unknown length: this code must not cost the others registers.
   for (var k = 0u; k < params.rows; k++) {
-    let units = import_edge_unit(load_edge_unit(first + k, ends, range), first + k, range);
-    sum = combine(sum, unit_total(units, first + k, range));
+    let loaded = load_edge_unit(first + k, load_items_apart(first + k, range), range);
+    sum = combine(sum, unit_total(import_edge_unit(loaded, first + k, range), first + k, range));
   }
   return fold_threads(sum, thread, workgroup);
 }

@@ -141,8 +141,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "fn load_unit(unit: u32, range: Range) -> Loaded {{\n  return Loaded(load_items(unit, range), {1}, {2});\n}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
       "  return Unit(loaded.items, loaded.values, item_mask(loaded, unit, range) | 0xf0u);\n}}\n"
-      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-      "  return Loaded(load_edge_items(unit, ends, range), {1}, {3});\n}}\n"
+      "fn load_edge_unit(unit: u32, items: RawUnit, range: Range) -> Loaded {{\n"
+      "  return Loaded(items, {1}, {3});\n}}\n"
       "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
       "  let first = unit * UNIT_ITEMS;\n  let inside = {4};\n"
       "  return Unit(loaded.items, loaded.values, (item_mask(loaded, unit, range) & inside) | (inside << 4u));\n}}\n"
@@ -209,7 +209,9 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
-      "    for (var i = thread.index; i < min(STAGE, count - done); i += WORKGROUP_SIZE) {\n"
+      "    let staged_count = min(STAGE, count - done);\n";
+  text += each_staged_text;
+  text +=
       "      output[params.output_first + first + i] = staged_keys[i];\n"
       "      end_run(Accumulator(staged_values[i], first + i));\n    }\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
@@ -250,32 +252,28 @@ Status add_difference_units(KernelBuilder& builder, const Problem& problem, cons
               : "values[unit - params.input_first + params.values_first]",
       value_text->before);
   // As add_tile_items() does with the keys.
-  text += vectors ? std::format(
-                        "struct ValueEnds {{\n  first: ValueUnit,\n  last: ValueUnit,\n}}\n"
-                        "fn end_values(unit: u32, range: Range) -> ValueUnit {{\n  return ValueUnit({});\n}}\n"
-                        "fn load_value_ends(range: Range) -> ValueEnds {{\n"
-                        "  return ValueEnds(end_values(range.begin / UNIT_ITEMS, range), end_values((range.end - 1u) / "
-                        "UNIT_ITEMS, range));\n}}\n"
-                        "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {{\n"
-                        "  let first_whole = (range.begin + UNIT_ITEMS - 1u) / UNIT_ITEMS;\n"
-                        "  let end_whole = range.end / UNIT_ITEMS;\n"
-                        "  let whole = load_values(clamp(unit, first_whole, max(end_whole, 1u) - 1u), range);\n"
-                        "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < "
-                        "first_whole);\n}}\n",
-                        value_text->by_item)
-                  : std::string(
-                        "struct ValueEnds {\n  unused: u32,\n}\n"
-                        "fn load_value_ends(range: Range) -> ValueEnds { return ValueEnds(0u); }\n"
-                        "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {\n"
-                        "  return load_value_at(unit, range);\n}\n");
+  text += std::format("fn load_values_apart(unit: u32, range: Range) -> ValueUnit {{\n  return {};\n}}\n",
+                      vectors ? std::format("ValueUnit({})", value_text->by_item) : value_text->by_item);
+  text += vectors ? "struct ValueEnds {\n  first: ValueUnit,\n  last: ValueUnit,\n}\n"
+                    "fn load_value_ends(range: Range) -> ValueEnds {\n"
+                    "  return ValueEnds(load_values_apart(range.begin / UNIT_ITEMS, range),\n"
+                    "                   load_values_apart((range.end - 1u) / UNIT_ITEMS, range));\n}\n"
+                    "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {\n"
+                    "  let first_whole = (range.begin + UNIT_ITEMS - 1u) / UNIT_ITEMS;\n"
+                    "  let end_whole = range.end / UNIT_ITEMS;\n"
+                    "  let whole = load_values(clamp(unit, first_whole, max(end_whole, 1u) - 1u), range);\n"
+                    "  return select(select(whole, ends.last, unit >= end_whole), ends.first, unit < first_whole);\n}\n"
+                  : "struct ValueEnds {\n  unused: u32,\n}\n"
+                    "fn load_value_ends(range: Range) -> ValueEnds { return ValueEnds(0u); }\n"
+                    "fn load_edge_values(unit: u32, ends: ValueEnds, range: Range) -> ValueUnit {\n"
+                    "  return load_values_apart(unit, range);\n}\n";
   // What helps a stalled tile folds unit by unit.
   text += std::format(
       "struct Loaded {{\n  items: RawUnit,\n  before: RawItem,\n  values: ValueUnit,\n}}\n"
       "// mask: bits 0 to 3 where runs begin, bits 4 to 7 where the items are the row's.\n"
       "struct Unit {{\n  values: ValueUnit,\n  mask: u32,\n}}\n"
-      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-      "  return Loaded(load_edge_items(unit, ends, range), load_before(unit, range),\n"
-      "                load_edge_values(unit, load_value_ends(range), range));\n}}\n"
+      "fn load_edge_unit(unit: u32, items: RawUnit, range: Range) -> Loaded {{\n"
+      "  return Loaded(items, load_before(unit, range), load_values_apart(unit, range));\n}}\n"
       "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n"
       "  let inside = inside_mask(unit, range);\n"
       "  return Unit(loaded.values, (heads_of(loaded.items, loaded.before, unit, range) & inside) | (inside << "
@@ -329,8 +327,9 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
-      "    let staged_count = min(STAGE, count - done);\n"
-      "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
+      "    let staged_count = min(STAGE, count - done);\n";
+  text += each_staged_text;
+  text +=
       "      let run_number = prefix.tile.heads + done + i;\n"
       "      output[params.output_first + run_number] = bitcast<RawItem>(staged[i].x);\n"
       "      end_run(run_number, staged_sum(i) - select(staged_sum(max(i, 1u) - 1u), previous, i == 0u));\n    }\n"

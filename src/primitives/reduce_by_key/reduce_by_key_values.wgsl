@@ -88,8 +88,11 @@ fn run(workgroup: Workgroup, thread: Thread) {
       records[number].heads_before = select(start, NO_HEADS, runs == 0u);
     }
     // The run before the tile's first head is not whole; the last pass writes it.
-    for (var i = thread.index + select(0u, 1u, done == 0u); i < min(runs - done, STAGE); i += WORKGROUP_SIZE) {
-      results[params.results_first + start + done + i - 1u] = result_value(staged[i]);
+    let staged_count = min(runs - done, STAGE);
+    for (var k = 0u; k < STAGE / WORKGROUP_SIZE; k++) {
+      let i = thread.index + k * WORKGROUP_SIZE;
+      if (i >= staged_count) { break; }
+      if (i + done > 0u) { results[params.results_first + start + done + i - 1u] = result_value(staged[i]); }
     }
     done += STAGE;
     if (done >= runs) { break; }

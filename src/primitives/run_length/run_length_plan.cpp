@@ -141,16 +141,14 @@ void add_counting_sink(KernelBuilder& builder, const RunLengthShape& shape, cons
   constexpr std::string_view again = "    workgroupBarrier();  // the stage may be filled again\n";
   if (shape.write_values) {
     stage_rows(false);
-    text += std::format(
-        "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {{\n"
-        "      values[params.values_first + run_first + i] = bitcast<RawItem>(staged[i]);\n    }}\n{}",
-        again);
+    text +=
+        std::format("{}      values[params.values_first + run_first + i] = bitcast<RawItem>(staged[i]);\n    }}\n{}",
+                    each_staged_text, again);
   }
   if (has_starts) {
     stage_rows(true);
-    text +=
-        "    for (var i = thread.index; i < staged_count; i += WORKGROUP_SIZE) {\n"
-        "      let start = staged[i];\n";
+    text += each_staged_text;
+    text += "      let start = staged[i];\n";
     if (shape.write_offsets) text += "      offsets[params.offsets_first + run_first + i] = start;\n";
     if (shape.write_lengths) {
       text +=
@@ -215,15 +213,15 @@ void add_staged_sink(KernelBuilder& builder, const RunLengthShape& shape, const 
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
-      "    let staged = min(STAGE, count - done);\n"
-      "    let run_first = prefix.tile.x + done;\n"
-      "    for (var i = thread.index; i < staged; i += WORKGROUP_SIZE) {\n"
-      "      let start = staged_starts[i + 1u];\n";
+      "    let staged_count = min(STAGE, count - done);\n"
+      "    let run_first = prefix.tile.x + done;\n";
+  text += each_staged_text;
+  text += "      let start = staged_starts[i + 1u];\n";
   if (shape.write_values) text += "      values[params.values_first + run_first + i] = staged_values[i];\n";
   if (shape.write_offsets) text += "      offsets[params.offsets_first + run_first + i] = start - 1u;\n";
   text +=
       "      end_run(vec2u(run_first + i, staged_starts[i]), start - 1u);\n    }\n"
-      "    last = staged_starts[staged];\n"
+      "    last = staged_starts[staged_count];\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
   builder.more_workgroup_bytes(8 + (stage + 1) * 2 * 4 * tuning.workgroup_size);

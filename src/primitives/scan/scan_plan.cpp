@@ -209,8 +209,8 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "}}\n"
       "fn keep_inside(value: {0}, position: u32, range: Range) -> {0} {{\n{1}}}\n"
       "fn import_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({2}{5});\n}}\n"
-      "fn load_edge_unit(unit: u32, ends: Ends, range: Range) -> Loaded {{\n"
-      "  return Loaded(load_edge_items(unit, ends, range){3});\n}}\n"
+      "fn load_edge_unit(unit: u32, items: RawUnit, range: Range) -> Loaded {{\n"
+      "  return Loaded(items{3});\n}}\n"
       "fn import_edge_unit(loaded: Loaded, unit: u32, range: Range) -> Unit {{\n  return Unit({4}{6});\n}}\n"
       "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {7}; }}\n",
       member,

@@ -577,11 +577,7 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
   builder.constant("ROUND_ITEMS", layout.tile_items() / tuning.stage_rounds);
   builder.constant("STAGE_WORDS", layout.stage_words());
   if (layout.ranking != SortRanking::workgroup) builder.constant("COUNTER_ROWS", layout.counter_rows);
-  if (has_subgroups) {
-    builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning.workgroup_size));
-  } else {
-    builder.constant("RAKE", rake);
-  }
+  if (!has_subgroups) builder.constant("RAKE", rake);
   if (layout.is_window) {
     builder.part("sort_params.window.wgsl");
   } else {
@@ -638,8 +634,7 @@ std::uint32_t SortLayout::workgroup_bytes() const {
   std::uint32_t bytes = 4 * (stage_words() + digit_count()) + 4;  // the stage, digit_offsets, the number of the tile
   if (ranking == SortRanking::workgroup) bytes += 4 * digit_count();
   if (ranking == SortRanking::emulated) bytes += 4 * tuning.workgroup_size;
-  bytes += uses_subgroups(ranking) ? 8 * subgroup_slots(tuning.workgroup_size)
-                                   : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
+  bytes += uses_subgroups(ranking) ? 8 * counter_rows : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
   if (is_window) bytes += 16 * mark_words() + 96;
   if (counts_on_device) bytes += 16;  // sort_uniform_extent.device.wgsl
   return (bytes + 15) / 16 * 16;

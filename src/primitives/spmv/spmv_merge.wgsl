@@ -22,7 +22,9 @@ fn product(place: u32) -> f32 { return bitcast<f32>(stage[place]); }
 // Of the products at `begin` and every step-th behind it.
 fn add_products(begin: u32, end: u32, step: u32) -> f32 {
   var sum = 0.0;
-  for (var at = begin; at < end; at += 4u * step) {
+  for (var round = 0u; round < TILE_ITEMS; round++) {
+    let at = begin + round * 4u * step;
+    if (at >= end) { break; }
     let last = end - 1u;
     let second = product(min(at + step, last));
     let third = product(min(at + 2u * step, last));
@@ -86,7 +88,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
   var tail = 0.0;
   var has_head = false;
   var has_tail = false;
-  for (var row = rank; row <= rows; row += WORKGROUP_SIZE) {
+  for (var round = 0u; round < TILE_ITEMS / WORKGROUP_SIZE + 1u; round++) {
+    let row = rank + round * WORKGROUP_SIZE;
+    if (row > rows) { break; }
     let row_begin = stage[row];
     let row_end = stage[row + 1u];
     if (row_end > row_begin + SHORT_ROW) {
@@ -108,7 +112,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
   workgroupBarrier();  // the queue is complete
   if (thread.index == 0u) { queued = min(atomicLoad(&queue_count), LONG_ROWS); }
   let count = workgroupUniformLoad(&queued);
-  for (var first = 0u; first < count; first += WORKGROUP_SIZE / LANES) {
+  for (var round = 0u; round < LONG_ROWS; round++) {
+    let first = round * (WORKGROUP_SIZE / LANES);
+    if (first >= count) { break; }
     let place = first + rank / LANES;
     let row = long_rows[min(place, LONG_ROWS - 1u)];
     var sum = 0.0;

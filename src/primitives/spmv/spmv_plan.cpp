@@ -166,7 +166,8 @@ constexpr std::string_view store_text =
     "  if (beta() != 0.0) { result = fma(beta(), y[at], result); }\n"
     "  y[at] = result;\n}\n";
 
-// row_sum(place, lane, vector) of formats whose entries lie a step apart.
+// row_sum(place, lane, vector) of formats whose entries lie a step apart. A loop of counted rounds with a way out: Tint
+// counts those of others in 64 bits.
 std::string row_sum_text(SparseFormat format, std::uint32_t unroll) {
   std::string entries;
   switch (format) {
@@ -207,7 +208,8 @@ std::string row_sum_text(SparseFormat format, std::uint32_t unroll) {
   }
   return std::format(
       "fn row_sum(place: u32, lane: u32, vector: u32) -> f32 {{\n{}  var sum = 0.0;\n"
-      "  while (at < end) {{\n{}{}    at += {}u * step;\n  }}\n  return sum;\n}}\n",
+      "  for (var round = 0u; round < 0x80000000u; round++) {{\n    if (at >= end) {{ break; }}\n"
+      "{}{}    at += {}u * step;\n  }}\n  return sum;\n}}\n",
       entries, loads, adds, unroll);
 }
 

@@ -43,9 +43,11 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
     add_marked_units(builder, items, head_mask_text(items), true, true);
     return {};
   };
-  const SelectSink sink = choose_select_sink(items, true, shape.write_indices, tuning, traits,
-                                             scan_workgroup_bytes(program.accumulator, tuning, traits));
+  SelectSink sink = choose_select_sink(items, true, shape.write_indices, tuning, traits,
+                                       scan_workgroup_bytes(program.accumulator, tuning, traits));
   program.has_own_store_tile = true;
+  // Most often one round: then no item is in a register while tiles before are waited for.
+  sink.stages_early = program.stages_early = sink.stage_per_thread != 0;
   program.add_sink = [items, sink, tuning](KernelBuilder& builder) { add_select_sink(builder, items, sink, tuning); };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
   return program;
