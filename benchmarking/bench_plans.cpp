@@ -14,7 +14,9 @@
 namespace upsweep::bench {
 namespace {
 
-constexpr std::uint32_t one_word = 3;  // ONE_WORD of bench_fill.wgsl; the other kinds are those of InputKind
+// RUNS and ONE_WORD of bench_fill.wgsl; the other kinds are those of InputKind.
+constexpr std::uint32_t in_runs = 2;
+constexpr std::uint32_t one_word = 3;
 
 Result<Plan> plan_words(std::uint64_t count, std::uint32_t kind, std::uint32_t word, const DeviceTraits& traits) {
   const std::uint32_t size = bench_workgroup_size(traits);
@@ -57,6 +59,10 @@ std::uint32_t bench_workgroup_size(const DeviceTraits& traits) {
 
 Result<Plan> plan_fill(std::uint64_t item_count, InputKind kind, const DeviceTraits& traits) {
   return plan_words(item_count, static_cast<std::uint32_t>(kind), 0, traits);
+}
+
+Result<Plan> plan_fill_runs(const Runs& runs, const DeviceTraits& traits) {
+  return plan_words(runs.item_count, in_runs, runs.mean, traits);
 }
 
 Result<Plan> plan_poison(std::uint64_t word_count, std::uint32_t word, const DeviceTraits& traits) {

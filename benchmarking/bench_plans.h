@@ -15,6 +15,7 @@ namespace upsweep::bench {
 
 // Fills argument `output` with an input (input.h).
 Result<Plan> plan_fill(std::uint64_t item_count, InputKind kind, const DeviceTraits& traits);
+Result<Plan> plan_fill_runs(const Runs& runs, const DeviceTraits& traits);
 
 // Fills argument `output` with one word.
 Result<Plan> plan_poison(std::uint64_t word_count, std::uint32_t word, const DeviceTraits& traits);

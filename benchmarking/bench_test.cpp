@@ -187,6 +187,26 @@ TEST_P(BenchOfScansGpu, EveryPrimitiveIsTimedAndRight) {
   std::filesystem::remove(path);
 }
 
+TEST_P(BenchOfScansGpu, RunsHaveTheLengthThatIsAskedFor) {
+  for (const auto& [name, operation] : {std::pair{"unique", "runs_of_1"},
+                                        {"run_length", "runs_of_2"},
+                                        {"run_length", "runs_of_100"},
+                                        {"reduce_by_key", "sum_in_runs_of_3"}}) {
+    SCOPED_TRACE(operation);
+    const Status ok = run_with({.names = {name}, .items = {1, 3000}, .operation = operation, .samples = 1});
+    ASSERT_TRUE(ok.has_value()) << ok.error().message;
+    EXPECT_THAT(table(), HasSubstr(std::format("{} {}", name, operation)));
+    EXPECT_THAT(table(), Not(HasSubstr("WRONG")));
+  }
+  for (const char* operation :
+       {"runs_of_0", "runs_of_4097", "runs_of_", "runs_of_4x", "sum_in_runs_of_3", "lower_half"}) {
+    SCOPED_TRACE(operation);
+    const Status refused = run_with({.names = {"unique"}, .items = {1}, .operation = operation, .samples = 1});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_THAT(refused.error().message, HasSubstr("runs_of_N, where N is 1 to 4096"));
+  }
+}
+
 TEST_P(BenchOfScansGpu, TuningsCanBeChanged) {
   const Status ok = run_with({.names = {"scan"},
                               .items = {3000},

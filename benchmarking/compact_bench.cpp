@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives whose output is shorter than their input: select, and those of runs.
 #include <algorithm>
+#include <charconv>
 #include <format>
 #include <optional>
 
@@ -15,9 +16,12 @@ namespace {
 
 class CompactBench : public LibraryBench {
  public:
-  CompactBench(std::string primitive, std::string operation, std::vector<std::string> tuning,
-               ElementType type = ElementType::u32())
-      : LibraryBench(std::move(primitive), std::move(operation), std::move(type)), tuning_(std::move(tuning)) {}
+  // `run_items`: the mean length of the runs that keys lie in.
+  CompactBench(std::string primitive, std::string operation, std::uint32_t run_items, std::vector<std::string> tuning,
+               ElementType type)
+      : LibraryBench(std::move(primitive), std::move(operation), std::move(type)),
+        run_items_(run_items),
+        tuning_(std::move(tuning)) {}
 
  protected:
   // Fills the inputs and makes buffers for up to `most_items` results and their number.
@@ -39,8 +43,10 @@ class CompactBench : public LibraryBench {
       if (!made) return std::unexpected(made.error());
       wanted.view = *made;
     }
-    return with_keys ? session.fill_runs(views_.keys, words) : Status{};
+    return with_keys ? session.fill_runs(views_.keys, runs(words)) : Status{};
   }
+
+  [[nodiscard]] Runs runs(std::uint64_t item_count) const { return {.item_count = item_count, .mean = run_items_}; }
 
   template <typename Shape>
   [[nodiscard]] Result<std::optional<ScanTuning>> tuning(const Shape& shape, const DeviceTraits& traits) const {
@@ -105,6 +111,7 @@ class CompactBench : public LibraryBench {
 
  private:
   Views views_;
+  std::uint32_t run_items_;
   std::vector<std::string> tuning_;
 };
 
@@ -112,6 +119,7 @@ class SelectBench : public CompactBench {
  public:
   static constexpr std::string_view name = "select";
   static constexpr std::string_view usual_operation = "lower_half";
+  static constexpr std::string_view runs_prefix = {};
   using CompactBench::CompactBench;
 
   Status prepare(Session& session, std::uint64_t most_items) override {
@@ -133,6 +141,7 @@ class UniqueBench : public CompactBench {
  public:
   static constexpr std::string_view name = "unique";
   static constexpr std::string_view usual_operation = "runs_of_4";
+  static constexpr std::string_view runs_prefix = "runs_of_";
   using CompactBench::CompactBench;
 
   Status prepare(Session& session, std::uint64_t most_items) override {
@@ -144,7 +153,8 @@ class UniqueBench : public CompactBench {
     return make_work(session, shape, buffers, plan_unique, record_unique);
   }
   Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
-    return make_expectation(session, item_count, count_runs(item_count), expected_run_keys(), std::nullopt, 1);
+    return make_expectation(session, item_count, count_runs(runs(item_count)), expected_run_keys(runs(item_count)),
+                            std::nullopt, 1);
   }
 };
 
@@ -152,6 +162,7 @@ class RunLengthBench : public CompactBench {
  public:
   static constexpr std::string_view name = "run_length";
   static constexpr std::string_view usual_operation = "runs_of_4";
+  static constexpr std::string_view runs_prefix = "runs_of_";
   using CompactBench::CompactBench;
 
   Status prepare(Session& session, std::uint64_t most_items) override {
@@ -164,15 +175,16 @@ class RunLengthBench : public CompactBench {
     return make_work(session, shape, buffers, plan_run_length, record_run_length);
   }
   Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
-    return make_expectation(session, item_count, count_runs(item_count), expected_run_keys(),
-                            expected_run_lengths(item_count), 1);
+    return make_expectation(session, item_count, count_runs(runs(item_count)), expected_run_keys(runs(item_count)),
+                            expected_run_lengths(runs(item_count)), 1);
   }
 };
 
 class ReduceByKeyBench : public CompactBench {
  public:
   static constexpr std::string_view name = "reduce_by_key";
-  static constexpr std::string_view usual_operation = "sum";
+  static constexpr std::string_view usual_operation = "sum";  // keys in runs of 4
+  static constexpr std::string_view runs_prefix = "sum_in_runs_of_";
   using CompactBench::CompactBench;
 
   Status prepare(Session& session, std::uint64_t most_items) override {
@@ -191,31 +203,47 @@ class ReduceByKeyBench : public CompactBench {
     return make_work(session, shape, buffers, plan_reduce_by_key, record_reduce_by_key);
   }
   Result<Expectation> expect(Session& session, std::uint64_t item_count) override {
-    return make_expectation(session, item_count, count_runs(item_count), expected_run_keys(),
-                            expected_run_sums(item_count, *type().scalar), 2);
+    return make_expectation(session, item_count, count_runs(runs(item_count)), expected_run_keys(runs(item_count)),
+                            expected_run_sums(runs(item_count), *type().scalar), 2);
   }
 };
 
-// Each of them has one operation, on u32 unless other types are asked for.
+// The mean length of the runs of an operation: "runs_of_4".
+template <typename Bench>
+std::optional<std::uint32_t> parse_run_items(std::string_view operation) {
+  if (operation == Bench::usual_operation) return usual_run_items;
+  if (Bench::runs_prefix.empty() || !operation.starts_with(Bench::runs_prefix)) return std::nullopt;
+  operation.remove_prefix(Bench::runs_prefix.size());
+  std::uint32_t items = 0;
+  const char* const end = operation.data() + operation.size();
+  const auto [parsed, error] = std::from_chars(operation.data(), end, items);
+  if (error != std::errc() || parsed != end || items < 1 || items > most_run_items) return std::nullopt;
+  return items;
+}
+
+// Each of them has one operation, with runs of any length if there are any, on u32 unless other types are asked for.
 template <typename Bench>
 Result<LibraryBenches> only_bench(const BenchRequest& request,
                                   const std::vector<ElementType>& types = {ElementType::u32()}) {
   ScanTuning tried;
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
-  const bool has_operation = request.operation.empty() || request.operation == Bench::usual_operation;
+  const std::string operation = request.operation.empty() ? std::string(Bench::usual_operation) : request.operation;
+  const std::optional<std::uint32_t> run_items = parse_run_items<Bench>(operation);
   LibraryBenches benches;
   for (const ElementType& type : types) {
     const bool is_wanted =
         request.types.empty() ? type == ElementType::u32() : std::ranges::contains(request.types, type);
-    if (!has_operation || !is_wanted) continue;
-    benches.push_back(
-        std::make_unique<Bench>(std::string(Bench::name), std::string(Bench::usual_operation), request.tuning, type));
+    if (!run_items || !is_wanted) continue;
+    benches.push_back(std::make_unique<Bench>(std::string(Bench::name), operation, *run_items, request.tuning, type));
   }
   if (benches.empty()) {
     std::string names;
     for (const ElementType& type : types) names += std::format("{}{}", names.empty() ? "" : " and ", type.name);
-    return fail(ErrorKind::invalid_request, std::format("The benchmark of {} shows {} of {}, and nothing else.",
-                                                        Bench::name, Bench::usual_operation, names));
+    const std::string runs = Bench::runs_prefix.empty()
+                                 ? std::string()
+                                 : std::format(" and {}N, where N is 1 to {},", Bench::runs_prefix, most_run_items);
+    return fail(ErrorKind::invalid_request, std::format("The benchmark of {} shows {}{} of {}, and nothing else.",
+                                                        Bench::name, Bench::usual_operation, runs, names));
   }
   return benches;
 }

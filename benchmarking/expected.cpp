@@ -104,32 +104,35 @@ class Selected {
 
 class RunKeys {
  public:
+  explicit RunKeys(const Runs& runs) : mean_(runs.mean) {}
   void operator()(std::span<std::uint32_t> words) {
     for (std::uint32_t& word : words) {
-      while (!begins_run(i_)) ++i_;
+      while (!begins_run(i_, mean_)) ++i_;
       word = input_hash(i_++);
     }
   }
 
  private:
+  std::uint32_t mean_;
   std::uint32_t i_ = 0;
 };
 
 class SumsOfFloatRuns {
  public:
-  explicit SumsOfFloatRuns(std::uint64_t item_count) : end_(u32(item_count)) {}
+  explicit SumsOfFloatRuns(const Runs& runs) : end_(u32(runs.item_count)), mean_(runs.mean) {}
   void operator()(std::span<std::uint32_t> words) {
     for (std::uint32_t& word : words) {
       double sum = 0;
       do {
         sum += input_float(i_++);
-      } while (i_ < end_ && !begins_run(i_));
+      } while (i_ < end_ && !begins_run(i_, mean_));
       word = std::bit_cast<std::uint32_t>(static_cast<float>(sum));
     }
   }
 
  private:
   std::uint32_t end_;
+  std::uint32_t mean_;
   std::uint32_t i_ = 0;
 };
 
@@ -137,18 +140,19 @@ class SumsOfFloatRuns {
 template <typename Addend>
 class RunTotals {
  public:
-  RunTotals(std::uint64_t item_count, Addend addend) : end_(u32(item_count)), addend_(addend) {}
+  RunTotals(const Runs& runs, Addend addend) : end_(u32(runs.item_count)), mean_(runs.mean), addend_(addend) {}
   void operator()(std::span<std::uint32_t> words) {
     for (std::uint32_t& word : words) {
       word = 0;
       do {
         word += addend_(i_++);
-      } while (i_ < end_ && !begins_run(i_));
+      } while (i_ < end_ && !begins_run(i_, mean_));
     }
   }
 
  private:
   std::uint32_t end_;
+  std::uint32_t mean_;
   Addend addend_;
   std::uint32_t i_ = 0;
 };
@@ -202,21 +206,21 @@ std::uint64_t count_selected(std::uint64_t item_count) {
 
 WordSource expected_selected() { return Selected(); }
 
-std::uint64_t count_runs(std::uint64_t item_count) {
+std::uint64_t count_runs(const Runs& runs) {
   std::uint64_t count = 0;
-  for (std::uint64_t i = 0; i < item_count; ++i) count += begins_run(u32(i)) ? 1u : 0u;
+  for (std::uint64_t i = 0; i < runs.item_count; ++i) count += begins_run(u32(i), runs.mean) ? 1u : 0u;
   return count;
 }
 
-WordSource expected_run_keys() { return RunKeys(); }
+WordSource expected_run_keys(const Runs& runs) { return RunKeys(runs); }
 
-WordSource expected_run_lengths(std::uint64_t item_count) {
-  return RunTotals(item_count, [](std::uint32_t) { return 1u; });
+WordSource expected_run_lengths(const Runs& runs) {
+  return RunTotals(runs, [](std::uint32_t) { return 1u; });
 }
 
-WordSource expected_run_sums(std::uint64_t item_count, Scalar scalar) {
-  if (scalar == Scalar::f32) return SumsOfFloatRuns(item_count);
-  return RunTotals(item_count, [](std::uint32_t i) { return input_hash(i); });
+WordSource expected_run_sums(const Runs& runs, Scalar scalar) {
+  if (scalar == Scalar::f32) return SumsOfFloatRuns(runs);
+  return RunTotals(runs, [](std::uint32_t i) { return input_hash(i); });
 }
 
 WordSource expected_word(std::uint64_t word) {

@@ -47,11 +47,11 @@ constexpr bool is_selected(std::uint32_t item) { return item < 0x80000000u; }
 std::uint64_t count_selected(std::uint64_t item_count);
 WordSource expected_selected();
 
-// Of each of the runs in `item_count` items: its key, its length, the sum of the items beside it.
-std::uint64_t count_runs(std::uint64_t item_count);
-WordSource expected_run_keys();
-WordSource expected_run_lengths(std::uint64_t item_count);
-WordSource expected_run_sums(std::uint64_t item_count, Scalar scalar);
+// Of each run: its key, its length, the sum of the items beside it.
+std::uint64_t count_runs(const Runs& runs);
+WordSource expected_run_keys(const Runs& runs);
+WordSource expected_run_lengths(const Runs& runs);
+WordSource expected_run_sums(const Runs& runs, Scalar scalar);
 
 // One word.
 WordSource expected_word(std::uint64_t word);

@@ -35,22 +35,27 @@ TEST(BenchExpected, SumsFollowTheirDefinition) {
   }
 }
 
-TEST(BenchExpected, RunsPartitionTheItems) {
-  const std::uint64_t run_count = count_runs(items);
-  const auto keys = words_of(expected_run_keys(), run_count);
-  const auto lengths = words_of(expected_run_lengths(items), run_count);
-  const auto sums = words_of(expected_run_sums(items, Scalar::u32), run_count);
-  const auto float_sums = words_of(expected_run_sums(items, Scalar::f32), run_count);
+class BenchExpectedRuns : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(BenchExpectedRuns, PartitionTheItems) {
+  const Runs runs{.item_count = items, .mean = GetParam()};
+  const std::uint64_t run_count = count_runs(runs);
+  const auto keys = words_of(expected_run_keys(runs), run_count);
+  const auto lengths = words_of(expected_run_lengths(runs), run_count);
+  const auto sums = words_of(expected_run_sums(runs, Scalar::u32), run_count);
+  const auto float_sums = words_of(expected_run_sums(runs, Scalar::f32), run_count);
   const auto by_key = words_of(expected_sums_by_key(ScanKind::inclusive), items);
   std::uint32_t first = 0;
   for (std::size_t r = 0; r < run_count; ++r) {
-    ASSERT_TRUE(begins_run(first));
+    ASSERT_TRUE(begins_run(first, runs.mean));
     ASSERT_EQ(keys[r], input_hash(first));
     ASSERT_TRUE(r == 0 || keys[r] != keys[r - 1]);
     const std::uint32_t end = first + lengths[r];
-    for (std::uint32_t i = first + 1; i < end; ++i) ASSERT_FALSE(begins_run(i));
-    ASSERT_EQ(by_key[first], input_hash(first));
-    ASSERT_EQ(by_key[end - 1], sums[r]);
+    for (std::uint32_t i = first + 1; i < end; ++i) ASSERT_FALSE(begins_run(i, runs.mean));
+    if (runs.mean == usual_run_items) {
+      ASSERT_EQ(by_key[first], input_hash(first));
+      ASSERT_EQ(by_key[end - 1], sums[r]);
+    }
     double exact = 0;
     for (std::uint32_t i = first; i < end; ++i) exact += input_float(i);
     ASSERT_FLOAT_EQ(std::bit_cast<float>(float_sums[r]), static_cast<float>(exact));
@@ -59,12 +64,15 @@ TEST(BenchExpected, RunsPartitionTheItems) {
   EXPECT_EQ(first, items);
 }
 
+INSTANTIATE_TEST_SUITE_P(Means, BenchExpectedRuns, testing::Values(1, 2, usual_run_items, 100));
+
 TEST(BenchExpected, RunsHaveFourItemsOnAverageAndSomeAreLong) {
   constexpr std::uint64_t many = 1 << 20;
-  const std::uint64_t run_count = count_runs(many);
+  const std::uint64_t run_count = count_runs({.item_count = many});
   EXPECT_NEAR(static_cast<double>(many) / static_cast<double>(run_count), 4.0, 0.05);
   std::map<bool, int> longer;
-  for (const std::uint32_t length : words_of(expected_run_lengths(many), run_count)) ++longer[length >= 17];
+  for (const std::uint32_t length : words_of(expected_run_lengths({.item_count = many}), run_count))
+    ++longer[length >= 17];
   EXPECT_NEAR(static_cast<double>(longer[true]) / static_cast<double>(run_count), 0.01, 0.002);
 }
 

@@ -25,10 +25,21 @@ constexpr std::uint64_t input_u64(std::uint32_t i) {
   return input_hash(2 * i) | std::uint64_t{input_hash(2 * i + 1)} << 32;
 }
 
-// Keys in runs: a run begins at item 0 and at every item whose hash is a multiple of 4, and the hash of a run's first
-// item is the key of its items. So a run has 4 items on average; a quarter of them have one, one in a hundred 17 or
-// more. The hash is a bijection: neighbouring runs differ.
-constexpr bool begins_run(std::uint32_t i) { return i == 0 || input_hash(i) % 4 == 0; }
+// Keys in runs of so many items on average.
+constexpr std::uint32_t usual_run_items = 4;
+constexpr std::uint32_t most_run_items = 4096;
+
+struct Runs {
+  std::uint64_t item_count = 0;
+  std::uint32_t mean = usual_run_items;
+};
+
+// A run begins at item 0 and at every item whose hash is a multiple of `mean`, and the hash of a run's first item is
+// the key of its items. Of runs of 4, a quarter have one item, one in a hundred 17 or more. The hash is a bijection:
+// neighbouring runs differ.
+constexpr bool begins_run(std::uint32_t i, std::uint32_t mean = usual_run_items) {
+  return i == 0 || input_hash(i) % mean == 0;
+}
 
 // Where the segments of a sort begin: `mean` items apart, moved by up to as many, so that they have 0 to 2 * mean
 // items.
@@ -39,7 +50,7 @@ constexpr std::uint64_t segment_begin(std::uint64_t segment, std::uint64_t mean,
 }
 
 // What fills a buffer on the device (plan_fill).
-enum class InputKind : std::uint8_t { words, floats, runs };
+enum class InputKind : std::uint8_t { words, floats };
 
 struct Verdict {
   bool correct = false;

@@ -47,7 +47,7 @@ class ScanBench : public LibraryBench {
     const auto keys = session.buffer("keys", most_items);
     if (!keys) return std::unexpected(keys.error());
     keys_ = *keys;
-    return session.fill_runs(keys_, most_items);
+    return session.fill_runs(keys_, {.item_count = most_items});
   }
 
   Result<Work> make(Session& session, std::uint64_t item_count) override {

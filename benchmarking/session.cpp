@@ -101,8 +101,8 @@ Status Session::fill_input(Scalar scalar) {
   return {};
 }
 
-Status Session::fill_runs(const BufferView& view, std::uint64_t item_count) {
-  const auto plan = plan_fill(item_count, InputKind::runs, context_.traits());
+Status Session::fill_runs(const BufferView& view, const Runs& runs) {
+  const auto plan = plan_fill_runs(runs, context_.traits());
   if (!plan) return std::unexpected(plan.error());
   return run_once(*plan, view);
 }

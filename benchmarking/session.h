@@ -62,7 +62,7 @@ class Session {
 
   // A buffer of exactly so many words, kept until drop_buffers() or until another size is wanted.
   Result<BufferView> buffer(std::string_view label, std::uint64_t word_count);
-  Status fill_runs(const BufferView& view, std::uint64_t item_count);
+  Status fill_runs(const BufferView& view, const Runs& runs);
   // Runs a plan that writes argument `output`, and waits.
   Status run_once(const Plan& plan, const BufferView& output);
   void drop_buffers();

@@ -1,5 +1,6 @@
 // bench_fill: the shared input generators (benchmarking/input.h). Item i is a hash of i and the seed: all 32 bits of
-// it, its upper 24 bits as an f32 in [0, 1), or the hash of the first item of its run. Or one word everywhere.
+// it, its upper 24 bits as an f32 in [0, 1), or the hash of the first item of its run of `word` items on average. Or `word`
+// everywhere.
 struct FillParams {
   item_count: u32,
   index_base: u32,  // index of this range's first item
@@ -17,11 +18,11 @@ const ONE_WORD = 3u;
 @group(0) @binding(0) var<uniform> params: FillParams;
 @group(0) @binding(1) var<storage, read_write> output: array<u32>;
 
-// The walk ends: item 0 begins a run, and one item in four does.
+// The walk ends: item 0 begins a run, and one item in `word` does.
 fn run_key(i: u32) -> u32 {
   var first = i;
   var key = hash(first);
-  while (first != 0u && key % 4u != 0u) {
+  while (first != 0u && key % params.word != 0u) {
     first -= 1u;
     key = hash(first);
   }

@@ -115,8 +115,10 @@ void add_bench(Program& program) {
       ->allow_extra_args(false)
       ->type_name("LIST");
   command
-      .add_option("--op", options.operation,
-                  "reduce: an operator; scan: exclusive_sum, inclusive_sum or inclusive_sum_by_key")
+      .add_option(
+          "--op", options.operation,
+          "reduce: an operator; scan: exclusive_sum, inclusive_sum or inclusive_sum_by_key; unique, run_length: "
+          "runs_of_N; reduce_by_key: sum, sum_in_runs_of_N; histogram: even_N; top_k: k_K")
       ->type_name("OP");
   command
       .add_option("--matrix", options.matrices,

@@ -32,13 +32,14 @@ constexpr double f32_tolerance = 1e-5;
 // Of a scan: totals of tiles are added one after the other, thousands of them in the worst case.
 constexpr float f32_scan_tolerance = 1e-4f;
 
-// A run begins at item 0 and at every item whose hash is a multiple of 4: a run has 4 items on average, a quarter of
-// them one, one in a hundred 17 or more. The hash is a bijection, so neighbouring runs differ in the key.
-__host__ __device__ inline bool begins_run(uint32_t i) { return i == 0 || input_hash(i) % 4 == 0; }
+// A run begins at item 0 and at every item whose hash is a multiple of `mean`: of runs of 4, a quarter have one item,
+// one in a hundred 17 or more. The hash is a bijection, so neighbouring runs differ in the key.
+constexpr uint32_t usual_run_items = 4;
+__host__ __device__ inline bool begins_run(uint32_t i, uint32_t mean) { return i == 0 || input_hash(i) % mean == 0; }
 
 // The hash of the first item of the run.
-__host__ __device__ inline uint32_t run_key(uint32_t i) {
-  while (!begins_run(i)) --i;
+__host__ __device__ inline uint32_t run_key(uint32_t i, uint32_t mean) {
+  while (!begins_run(i, mean)) --i;
   return input_hash(i);
 }
 
@@ -46,10 +47,10 @@ struct in_lower_half {
   __host__ __device__ bool operator()(uint32_t x) const { return x < 0x80000000u; }
 };
 
-__global__ void fill_runs_kernel(uint32_t* out, uint32_t items) {
+__global__ void fill_runs_kernel(uint32_t* out, uint32_t items, uint32_t mean) {
   const uint32_t stride = gridDim.x * blockDim.x;
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < items; i += stride) {
-    out[i] = run_key(i);
+    out[i] = run_key(i, mean);
   }
 }
 
@@ -197,11 +198,11 @@ struct run_buffers {
   std::shared_ptr<void> count;
 };
 
-run_buffers make_run_buffers(bench& b, uint32_t items) {
+run_buffers make_run_buffers(bench& b, uint32_t items, uint32_t mean = usual_run_items) {
   const size_t bytes = items * sizeof(uint32_t);
   run_buffers buffers{device_allocate(bytes), device_allocate(bytes), device_allocate(sizeof(uint32_t))};
   fill_runs_kernel<<<b.multiprocessors * 16, block_threads, 0, b.stream>>>(static_cast<uint32_t*>(buffers.keys.get()),
-                                                                           items);
+                                                                           items, mean);
   CUDA_CHECK(cudaGetLastError());
   return buffers;
 }
@@ -213,11 +214,11 @@ struct host_runs {
   std::vector<uint32_t> sums;
 };
 
-host_runs find_host_runs(uint32_t items) {
+host_runs find_host_runs(uint32_t items, uint32_t mean) {
   host_runs runs;
   for (uint32_t i = 0; i < items; ++i) {
     const uint32_t value = input_item<uint32_t>(i);
-    if (begins_run(i)) {
+    if (begins_run(i, mean)) {
       runs.keys.push_back(value);
       runs.lengths.push_back(0);
       runs.sums.push_back(0);
@@ -240,7 +241,7 @@ job make_inclusive_sum_by_key(bench& b, uint32_t items) {
   uint32_t* out = static_cast<uint32_t*>(b.output.get());
   std::vector<uint32_t> expected(items);
   for (uint32_t i = 0; i < items; ++i) {
-    expected[i] = input_item<uint32_t>(i) + (begins_run(i) ? 0 : expected[i - 1]);
+    expected[i] = input_item<uint32_t>(i) + (begins_run(i, usual_run_items) ? 0 : expected[i - 1]);
   }
   const expectation<uint32_t> sums(out, expected);
 
@@ -281,12 +282,13 @@ job make_select_half(bench& b, uint32_t items) {
   return j;
 }
 
+template <uint32_t mean>
 job make_unique(bench& b, uint32_t items) {
-  const run_buffers buffers = make_run_buffers(b, items);
+  const run_buffers buffers = make_run_buffers(b, items, mean);
   const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
   uint32_t* out = static_cast<uint32_t*>(b.output.get());
   uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
-  const host_runs runs = find_host_runs(items);
+  const host_runs runs = find_host_runs(items, mean);
   const expectation<uint32_t> unique_keys(out, runs.keys);
   const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
 
@@ -301,13 +303,14 @@ job make_unique(bench& b, uint32_t items) {
   return j;
 }
 
+template <uint32_t mean>
 job make_run_length(bench& b, uint32_t items) {
-  const run_buffers buffers = make_run_buffers(b, items);
+  const run_buffers buffers = make_run_buffers(b, items, mean);
   const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
   uint32_t* out = static_cast<uint32_t*>(b.output.get());
   uint32_t* lengths = static_cast<uint32_t*>(buffers.second_output.get());
   uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
-  const host_runs runs = find_host_runs(items);
+  const host_runs runs = find_host_runs(items, mean);
   const expectation<uint32_t> run_values(out, runs.keys);
   const expectation<uint32_t> run_lengths(lengths, runs.lengths);
   const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
@@ -325,15 +328,16 @@ job make_run_length(bench& b, uint32_t items) {
   return j;
 }
 
+template <uint32_t mean>
 job make_reduce_by_key(bench& b, uint32_t items) {
   fill_input<uint32_t>(b, items);
-  const run_buffers buffers = make_run_buffers(b, items);
+  const run_buffers buffers = make_run_buffers(b, items, mean);
   const uint32_t* keys = static_cast<const uint32_t*>(buffers.keys.get());
   const uint32_t* in = static_cast<const uint32_t*>(b.input.get());
   uint32_t* unique_keys = static_cast<uint32_t*>(b.output.get());
   uint32_t* sums = static_cast<uint32_t*>(buffers.second_output.get());
   uint32_t* count = static_cast<uint32_t*>(buffers.count.get());
-  const host_runs runs = find_host_runs(items);
+  const host_runs runs = find_host_runs(items, mean);
   const expectation<uint32_t> run_keys(unique_keys, runs.keys);
   const expectation<uint32_t> run_sums(sums, runs.sums);
   const expectation<uint32_t> run_count(count, {static_cast<uint32_t>(runs.keys.size())});
@@ -574,9 +578,18 @@ const registration registry[] = {
     {"scan", "exclusive_sum", "u64", make_exclusive_sum<uint64_t>},
     {"scan", "inclusive_sum_by_key", "u32", make_inclusive_sum_by_key},
     {"select", "lower_half", "u32", make_select_half},
-    {"unique", "runs_of_4", "u32", make_unique},
-    {"run_length", "runs_of_4", "u32", make_run_length},
-    {"reduce_by_key", "sum", "u32", make_reduce_by_key},
+    {"unique", "runs_of_4", "u32", make_unique<usual_run_items>},
+    {"unique", "runs_of_1", "u32", make_unique<1>},
+    {"unique", "runs_of_2", "u32", make_unique<2>},
+    {"unique", "runs_of_64", "u32", make_unique<64>},
+    {"run_length", "runs_of_4", "u32", make_run_length<usual_run_items>},
+    {"run_length", "runs_of_1", "u32", make_run_length<1>},
+    {"run_length", "runs_of_2", "u32", make_run_length<2>},
+    {"run_length", "runs_of_64", "u32", make_run_length<64>},
+    {"reduce_by_key", "sum", "u32", make_reduce_by_key<usual_run_items>},
+    {"reduce_by_key", "sum_in_runs_of_1", "u32", make_reduce_by_key<1>},
+    {"reduce_by_key", "sum_in_runs_of_2", "u32", make_reduce_by_key<2>},
+    {"reduce_by_key", "sum_in_runs_of_64", "u32", make_reduce_by_key<64>},
     {"sort", "keys", "u32", make_sort<uint32_t, false>},
     {"sort", "keys", "f32", make_sort<float, false>},
     {"sort", "keys", "u64", make_sort<uint64_t, false>},
