@@ -12,6 +12,8 @@ struct Count {
 
   bool operator==(const Count&) const = default;
 
+  /// Part of the plan: a number that was not recorded before makes a new plan, about a millisecond of the host. For
+  /// counts that change every frame: on_device() with a bound that stays.
   static Count on_host(std::uint64_t count) { return {count, false}; }
   /// The count is a u32 in the buffer argument `item_count`; larger values are taken as `max`.
   static Count on_device(std::uint64_t max) { return {max, true}; }

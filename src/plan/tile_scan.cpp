@@ -384,9 +384,14 @@ class TilePlanner {
     const bool is_small = extent_.row_length <= tuning_.one_workgroup_items;
     single_pass_ = tuning_.path == ScanPath::single_pass || (tuning_.path == ScanPath::automatic && obstacle.empty() &&
                                                              may_single_pass && traits_.look_back && !is_small);
+    const std::string reason = tuning_.path == ScanPath::two_pass ? "asked for"
+                               : !obstacle.empty()                ? obstacle
+                               : !may_single_pass                 ? "the same bits in every run"
+                               : !traits_.look_back ? "look-back has not passed the self-test of this context"
+                                                    : "few items";
     plan_.note(main_.is_map   ? "one pass"
                : single_pass_ ? "one pass with look-back"
-                              : "two passes, or one where a row is one chunk");
+                              : std::format("two passes, or one where a row is one chunk: {}", reason));
     if (const Status ok = make_windows(); !ok) return std::unexpected(ok.error());
     if (main_.needs_one_window && windows_.size() > 1) {
       return fail(ErrorKind::unsupported,

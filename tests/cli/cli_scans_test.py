@@ -267,6 +267,15 @@ class Select(ScansTest):
         self.assertEqual(len(cases), 12)
         self.many(self.check, cases)
 
+    def test_shows_how_64_bit_items_are_compared(self):
+        small = np.arange(-500, 500, dtype="i8")
+        self.check(small, "i32(x.x) > 5", small > 5)
+        self.check(small, "x.y >= 0x80000000u", small < 0)
+        out = self.path("kept.npy")
+        for dtype, way in (("i8", "i32(x.x) is the item"), ("u8", ": x.x is the item")):
+            path = self.save(np.arange(9, dtype=dtype), f"{dtype}.npy")
+            self.assert_refused(2, way, "select", "--where", "x > 5", path, "-o", out)
+
     def test_keeps_all_none_or_few(self):
         items = random_items("f4", 40_001)
         self.check(items, "true", np.ones(40_001, bool))
@@ -474,6 +483,10 @@ class Refusals(ScansTest):
     def test_unknown_commands_list_those_that_there_are(self):
         names = "info, reduce, scan, select, unique, rle, histogram, sort, argsort, topk, spmv, solve, pagerank, explain, bench"
         self.assert_refused(2, f'there is no command "nosuch"; commands are: {names}', "nosuch", self.good)
+        # Not the fault of its options.
+        self.assert_refused(2, 'there is no command "scann"', "scann", self.good, "-o", self.out)
+        self.assert_refused(2, 'there is no command "explain nosuch"', "explain", "nosuch", "--items", "3")
+        self.assert_refused(2, 'there is no option "--nosuch"', "--nosuch", "scan", self.good, "-o", self.out)
         self.assert_refused(2, names, "--adapter", "x")
         self.assert_refused(2, names)
         self.assert_refused(2, '"explain nosuch"; commands are: explain reduce, explain scan', "explain", "nosuch")

@@ -137,7 +137,7 @@ class Spmv(SparseTest):
         self.refused("item 1 of X, counted from 0, is 1e+300, beyond f4", "spmv", matrix, self.save(np.array([0, 1e300, 0])), "-o",
                      self.path("y.npy"))
         self.refused("--block-size goes with --format bell", "spmv", matrix, "--block-size", 2, "--repeat", 1)
-        self.refused("X has 2 items; the matrix needs 3", "spmv", matrix, self.save(np.zeros(2)), "-o", self.path("y.npy"))
+        self.refused("X has 2 items; the matrix needs one vector of 3", "spmv", matrix, self.save(np.zeros(2)), "-o", self.path("y.npy"))
         self.refused("A.mtx:4: ", "spmv", self.matrix_file([(2, 0, 1.0)], 2, 3), "-o", self.path("y.npy"))
 
     def test_formats_that_grow_are_refused_in_the_words_of_options(self):

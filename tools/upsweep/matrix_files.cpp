@@ -131,8 +131,8 @@ Expected<std::vector<double>> read_vector(const std::string& path, std::uint64_t
     items = std::move(*read);
   }
   if (items.size() != count) {
-    return refuse(
-        std::format("{}: {} has {} items; the matrix needs {}", npy::one_line(path), what, items.size(), count));
+    return refuse(std::format("{}: {} has {} items; the matrix needs one vector of {}", npy::one_line(path), what,
+                              items.size(), count));
   }
   return items;
 }

@@ -149,7 +149,8 @@ Results follow numpy.cumsum and ufunc.accumulate: the whole array is taken as on
 --rows is given; sums and products of integers have 64 bits (i8, or u8 for unsigned items), modulo 2^64; sums of f2 and
 f4 keep their type; argmin and argmax give the index in the row (i8), any and all b1; other results have the items'
 type. NaN is propagated. f2 is added in f32, and each result is rounded once. On one device the bits are the same in
-every run.
+every run; prefix sums of f2 and f4 are each rounded in an order of their own, so that of items >= 0 one may be a last
+bit below the one before.
 Exclusive results begin with --init, or with the operator's identity (min of f4: inf, argmin: -1).
 The array and the result must fit into the device's memory and limits together: `upsweep info` lists them.)";
 

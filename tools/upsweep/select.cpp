@@ -24,8 +24,10 @@ struct SelectOptions {
 std::unexpected<Failure> text_failed(const Error& error, const SelectOptions& options, const Items& items) {
   auto failure = failed(error, UserText{"--where", options.where, "predicate expression"});
   if (items.type().is_64_bit()) {
+    const bool is_signed = items.array().dtype() == npy::Dtype::i8;
     failure.error().message +=
-        std::format("; x of {} items is a vec2u, low word first", npy::dtype_name(items.array().dtype()));
+        std::format("; x of {} items is a vec2u, low word first: {} is the item where it fits into 32 bits",
+                    npy::dtype_name(items.array().dtype()), is_signed ? "i32(x.x)" : "x.x");
   }
   if (items.array().dtype() == npy::Dtype::b1) failure.error().message += "; x of b1 items is a u32, 0 or 1";
   return failure;
@@ -83,9 +85,11 @@ Outcome run_select(Program& program, const SelectOptions& options) {
 constexpr const char* select_examples = R"(  upsweep select --where 'x > 0.5' samples.npy -o large.npy
   upsweep select --where 'x != 0' --indices positions.npy mask.npy
   upsweep select --where 'i % 10u == 0u' signal.npy -o thinned.npy --indices at.npy
+  upsweep select --where 'i32(x.x) > 5' int64.npy -o kept.npy
 Items: u1 to u8, i1 to i8, b1, f2, f4; f8 with --cast f4. FILE - reads standard input.
---where is a WGSL expression of type bool of x, the item (u32, i32 or f32; b1 items are a u32, 0 or 1, u8 and i8 items a
-vec2u, low word first), and i, its index (u32) in the flat array. Items keep their order, their type and their bits, as in numpy's
+--where is a WGSL expression of type bool of x, the item (u32, i32 or f32; b1 items are a u32, 0 or 1), and i, its index
+(u32) in the flat array. i8 and u8 items (int64 is NumPy's usual integer) are a vec2u, low word first: i32(x.x) and x.x
+are those that fit into 32 bits, and x.y >= 0x80000000u is true of negative ones. Items keep their order, their type and their bits, as in numpy's
 x[x > 0.5]; the result is flat. Indices are i8, as those of numpy.flatnonzero. All items and the results must fit into
 the device's memory and limits: `upsweep info` lists them.)";
 
