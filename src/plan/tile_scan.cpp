@@ -243,10 +243,11 @@ std::string default_tile(const TileProgram& program, std::uint32_t rows) {
   text += std::format("    return Tile({});\n  }}\n  let ends = load_ends(range);\n", list(rows, [](std::uint32_t k) {
                         return std::format("import_unit(l{0}, unit + {0}u * step, range)", k);
                       }));
-  for (std::uint32_t k = 0; k < rows; ++k)
+  for (std::uint32_t k = 0; k < rows; ++k) {
     text += std::format(
         "  let l{0} = load_edge_unit(unit + {0}u * step, load_edge_items(unit + {0}u * step, ends, range), range);\n",
         k);
+  }
   text += std::format("  return Tile({});\n}}\n", list(rows, [](std::uint32_t k) {
                         return std::format("import_edge_unit(l{0}, unit + {0}u * step, range)", k);
                       }));
