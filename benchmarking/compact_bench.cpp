@@ -215,9 +215,9 @@ std::optional<std::uint32_t> parse_run_items(std::string_view operation) {
   if (Bench::runs_prefix.empty() || !operation.starts_with(Bench::runs_prefix)) return std::nullopt;
   operation.remove_prefix(Bench::runs_prefix.size());
   std::uint32_t items = 0;
-  const char* const end = operation.data() + operation.size();
-  const auto [parsed, error] = std::from_chars(operation.data(), end, items);
-  if (error != std::errc() || parsed != end || items < 1 || items > most_run_items) return std::nullopt;
+  const auto [end, error] = std::from_chars(operation.data(), operation.data() + operation.size(), items);
+  if (error != std::errc() || end != operation.data() + operation.size() || items < 1 || items > most_run_items)
+    return std::nullopt;
   return items;
 }
 

@@ -73,16 +73,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   const std::vector<std::string> words = app.remaining(true);
   const auto is_option = [](std::string_view word) { return word.size() > 1 && word.starts_with('-'); };
-  // What stands in a command's place: its options are not the fault.
-  const bool is_no_command = command->get_require_subcommand_min() != 0 && !words.empty() && !is_option(words.front());
-  if (const auto unknown = std::ranges::find_if(words, is_option); unknown != words.end() && !is_no_command) {
-    const std::string word = unknown->substr(0, unknown->find('='));
-    const std::string known = option_like(*command, word);
-    return std::format("there is no option \"{}\"{}", word, known.empty() ? "" : std::format(" (is it {}?)", known));
-  }
-  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!is_no_command && (!is_missing || command->get_require_subcommand_min() == 0)) {
-    return error.what();
+  const bool needs_command = command->get_require_subcommand_min() != 0;
+  // Where another word stands in a command's place, its options are not the fault.
+  if (!needs_command || words.empty() || is_option(words.front())) {
+    if (const auto unknown = std::ranges::find_if(words, is_option); unknown != words.end()) {
+      const std::string word = unknown->substr(0, unknown->find('='));
+      const std::string known = option_like(*command, word);
+      return std::format("there is no option \"{}\"{}", word, known.empty() ? "" : std::format(" (is it {}?)", known));
+    }
+    if (!needs_command || dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
   }
   const std::string prefix = command == &app ? "" : command->get_name() + " ";
   std::string names;

@@ -89,9 +89,9 @@ constexpr const char* select_examples = R"(  upsweep select --where 'x > 0.5' sa
 Items: u1 to u8, i1 to i8, b1, f2, f4; f8 with --cast f4. FILE - reads standard input.
 --where is a WGSL expression of type bool of x, the item (u32, i32 or f32; b1 items are a u32, 0 or 1), and i, its index
 (u32) in the flat array. i8 and u8 items (int64 is NumPy's usual integer) are a vec2u, low word first: i32(x.x) and x.x
-are those that fit into 32 bits, and x.y >= 0x80000000u is true of negative ones. Items keep their order, their type and their bits, as in numpy's
-x[x > 0.5]; the result is flat. Indices are i8, as those of numpy.flatnonzero. All items and the results must fit into
-the device's memory and limits: `upsweep info` lists them.)";
+are those that fit into 32 bits, and x.y >= 0x80000000u is true of negative ones. Items keep their order, their type and
+their bits, as in numpy's x[x > 0.5]; the result is flat. Indices are i8, as those of numpy.flatnonzero. All items and
+the results must fit into the device's memory and limits: `upsweep info` lists them.)";
 
 }  // namespace
 
