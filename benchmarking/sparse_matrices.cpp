@@ -238,7 +238,7 @@ Slices make_slices(const CsrMatrix& matrix, std::uint32_t slice_rows, std::uint3
   const std::uint32_t rows = matrix.row_count;
   if (window_rows != 0) {
     slices.row_order.resize(rows);
-    std::ranges::iota(slices.row_order, 0u);
+    std::iota(slices.row_order.begin(), slices.row_order.end(), 0u);
     for (std::size_t first = 0; first < rows; first += window_rows) {
       const auto begin = slices.row_order.begin() + static_cast<std::ptrdiff_t>(first);
       const auto end =
