@@ -14,10 +14,10 @@
 // runs; until then each run clears a few records that it does not use, so that none is left from the last time.
 //
 // Prelude gives  Accumulator, UNIT_ITEMS, TILE_ITEMS, POLL_ROUNDS
-// Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile,
-//                scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), stage_ahead (generated),
-//                store_tile (generated or of the primitive), store_total (tile_total.*), publish, read_record,
-//                tile_of_ticket, starts_anew (generated)
+// Parts give     row_range (tile_range.*), row_length (tile_extent.*), load_tile, tile_rows (generated), total_tile with
+//                a barrier, scan_tile (tile_scan.*), initial (tile_initial.*), look_back (tile_look_back.*), stage_ahead
+//                (generated), store_tile (generated or of the primitive), store_total (tile_total.*), publish,
+//                read_record, tile_of_ticket, starts_anew (generated)
 @group(0) @binding(10) var<storage, read_write> state: array<atomic<u32>>;
 
 const TICKET_BITS = 18u;  // and 14 for the run
@@ -69,11 +69,9 @@ fn take_ticket() -> vec2u {
 
 fn tag_of_run(run_number: u32) -> u32 { return (run_number + 1u) << 18u; }
 
-// From the loaded tile on.
-fn finish_tile(units: Tile, tile: u32, tile_count: u32, tag: u32, unit: u32, step: u32, is_full: bool, range: Range,
-               thread: Thread, workgroup: Workgroup) {
-  let rows = tile_rows(units, unit, step, range);
-  let total = total_tile(rows, thread, workgroup);
+// From the tile's total on.
+fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count: u32, tag: u32, unit: u32,
+               is_full: bool, range: Range, thread: Thread, workgroup: Workgroup) {
   if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
     publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u));
   }

@@ -21,5 +21,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let unit = first / UNIT_ITEMS + first_unit(thread, workgroup);
   let step = unit_step(workgroup);
   let units = load_tile(unit, step, is_full, range);
-  finish_tile(units, tile, tile_count, tag_of_run(start.x), unit, step, is_full, range, thread, workgroup);
+  let rows = tile_rows(units, unit, step, range);
+  let total = total_tile(rows, thread, workgroup);
+  finish_tile(units, rows, total, tile, tile_count, tag_of_run(start.x), unit, is_full, range, thread, workgroup);
 }

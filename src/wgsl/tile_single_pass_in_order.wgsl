@@ -17,7 +17,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let step = unit_step(workgroup);
   let units = load_tile(unit, step, is_full, range);
   if (thread.index == 0u) { shared_run = take_ticket().x; }
-  let run_number = workgroupUniformLoad(&shared_run);
+  let rows = tile_rows(units, unit, step, range);
+  let total = total_tile(rows, thread, workgroup);
+  let run_number = shared_run;  // total_tile() had a barrier
   if (order == 0u) { sweep_records(run_number, tile_count, thread); }
-  finish_tile(units, tile, tile_count, tag_of_run(run_number), unit, step, is_full, range, thread, workgroup);
+  finish_tile(units, rows, total, tile, tile_count, tag_of_run(run_number), unit, is_full, range, thread, workgroup);
 }
