@@ -26,6 +26,7 @@ struct OwnDevice {
     WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
     descriptor.uncapturedErrorCallbackInfo.callback = [](WGPUDevice const*, WGPUErrorType, WGPUStringView message,
                                                          void*, void*) {
+      // A length of WGPU_STRLEN becomes -1, which prints up to the zero. NOLINTNEXTLINE(modernize-use-std-print)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.length), message.data);
     };
     // Without the feature the library works, too, on slower paths.

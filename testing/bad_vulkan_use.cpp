@@ -44,7 +44,7 @@ int main() {
   on_device.userdata1 = &device;
   wait(wgpuAdapterRequestDevice(adapter.get(), &device_descriptor, on_device));
   if (!device) {
-    std::fprintf(stderr, "no device\n");
+    std::fputs("no device\n", stderr);
     return 1;
   }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <print>
 #include <span>
 #include <string>
 
@@ -52,14 +53,14 @@ int write_kernels(const std::filesystem::path& folder) {
     const std::size_t plans = sink.plan_count();
     const std::size_t refused = sink.refused_count();
     family.add(sink);
-    std::printf("%-19s %6zu plans, %6zu distinct kernels, %4zu requests refused as they should be\n", family.name,
-                sink.plan_count() - plans, sink.text_count() - texts, sink.refused_count() - refused);
+    std::println("{:<19} {:6} plans, {:6} distinct kernels, {:4} requests refused as they should be", family.name,
+                 sink.plan_count() - plans, sink.text_count() - texts, sink.refused_count() - refused);
   }
   for (const EmbeddedFile& file : embedded_files()) {
     if (!sink.origins().contains(std::string(file.name))) sink.fail(std::string(file.path) + " is in no kernel");
     for (const std::string& rule : broken_rules(file.text)) sink.fail(std::string(file.path) + ": " + rule);
   }
-  for (const std::string& failure : sink.failures()) std::fprintf(stderr, "%s\n", failure.c_str());
+  for (const std::string& failure : sink.failures()) std::println(stderr, "{}", failure);
   return sink.failures().empty() && sink.text_count() > 0 ? 0 : 1;
 }
 
@@ -68,9 +69,9 @@ int check_rules(std::span<char*> paths) {
   for (const char* path : paths) {
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) std::fprintf(stderr, "%s cannot be read\n", path);
+    if (!file) std::println(stderr, "{} cannot be read", path);
     for (const std::string& rule : broken_rules(text)) {
-      std::fprintf(stderr, "%s: %s\n", path, rule.c_str());
+      std::println(stderr, "{}: {}", path, rule);
       ++broken;
     }
   }
@@ -80,13 +81,13 @@ int check_rules(std::span<char*> paths) {
 }  // namespace
 }  // namespace upsweep
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): a fault ends it
   const std::span arguments(argv, static_cast<std::size_t>(argc));
   if (arguments.size() > 2 && std::string(arguments[1]) == "--rules") {
     return upsweep::check_rules(arguments.subspan(2));
   }
   if (arguments.size() != 2) {
-    std::fprintf(stderr, "usage: check_kernels FOLDER | check_kernels --rules FILE...\n");
+    std::println(stderr, "usage: check_kernels FOLDER | check_kernels --rules FILE...");
     return 2;
   }
   std::filesystem::create_directories(arguments[1]);

@@ -37,6 +37,7 @@ void for_each_case(const std::vector<Factor<Case>>& factors, decltype(choose_pai
                    const std::function<bool(const Case&)>& is_possible,
                    const std::function<void(const Case&, const std::string&)>& use) {
   std::vector<std::uint32_t> level_counts;
+  level_counts.reserve(factors.size());
   for (const Factor<Case>& factor : factors) level_counts.push_back(static_cast<std::uint32_t>(factor.size()));
   const auto make = [&](const Choice& choice) {
     Case made;

@@ -43,7 +43,7 @@ Factor<OrderCase> keys() {
                       c.key = ElementType::u64();
                       c.order = KeyOrder::doubles();
                     }});
-  const auto given = [&](ElementType type, const std::string& value, const std::string& expression) {
+  const auto given = [&](const ElementType& type, const std::string& value, const std::string& expression) {
     const std::string text = std::format("fn lies_before(a: {0}, b: {0}) -> bool {{ return {1}; }}", value, expression);
     factor.push_back({type.name + " by text", [type, text](OrderCase& c) {
                         c.key = type;
@@ -60,7 +60,7 @@ Factor<OrderCase> keys() {
 }
 
 Factor<OrderCase> payloads() {
-  const auto values = [](ElementType type) { return [type](OrderCase& c) { c.value = type; }; };
+  const auto values = [](const ElementType& type) { return [type](OrderCase& c) { c.value = type; }; };
   return {{"", [](OrderCase&) {}},
           {"u32 values", values(ElementType::u32())},
           {"f16 values", values(ElementType::f16())},

@@ -105,7 +105,7 @@ void add_reduce_by_key_kernels(KernelSink& sink) {
       for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin(), BinaryOperator::product(),
                                        custom_operator({value, value.wgsl_type}, false)}) {
         for (const bool on_device : {false, true}) {
-          ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .input = value, .combine = op};
+          const ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .input = value, .combine = op};
           sink.add(std::format("reduce_by_key: {} of many tiles of {} on {}", to_string(op), value.name, device.name),
                    plan_reduce_by_key(shape, device.traits, ScanTuning{.workgroup_size = 64, .rows = 8}));
         }

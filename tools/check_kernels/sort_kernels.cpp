@@ -48,7 +48,7 @@ Factor<SortCase> keys() {
 }
 
 Factor<SortCase> payloads() {
-  const auto values = [](ElementType type) { return [type](SortCase& c) { c.shape.value = type; }; };
+  const auto values = [](const ElementType& type) { return [type](SortCase& c) { c.shape.value = type; }; };
   return {
       {"", [](SortCase&) {}},
       {"u32 values", values(ElementType::u32())},

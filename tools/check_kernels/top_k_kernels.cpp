@@ -40,7 +40,7 @@ Factor<TopKCase> keys() {
 }
 
 Factor<TopKCase> payloads() {
-  const auto values = [](ElementType type) { return [type](TopKCase& c) { c.shape.value = type; }; };
+  const auto values = [](const ElementType& type) { return [type](TopKCase& c) { c.shape.value = type; }; };
   return {
       {"", [](TopKCase&) {}},
       {"u32 values", values(ElementType::u32())},
@@ -100,7 +100,7 @@ void add_top_k_kernels(KernelSink& sink) {
   // What the library takes by itself.
   for (const NamedTraits& device : all_traits()) {
     for (const std::uint64_t count : {1000u, 100'000u, 1u << 22}) {
-      TopKShape shape{.item_count = Count::on_host(count), .k = Count::on_host(100), .write_indices = true};
+      const TopKShape shape{.item_count = Count::on_host(count), .k = Count::on_host(100), .write_indices = true};
       sink.add(std::format("100 of {} keys on {}", count, device.name), plan_top_k(shape, device.traits));
     }
   }

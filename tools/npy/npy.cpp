@@ -325,7 +325,7 @@ Result<Preamble> parse_preamble(std::span<const std::byte> start, std::string_vi
   if (start.empty()) return file_error(name, "file is empty");
   const std::string_view text = as_text(start);
   const std::string_view found = text.substr(0, magic.size());
-  if (found != magic.substr(0, found.size())) {
+  if (!magic.starts_with(found)) {
     if (found.starts_with("PK")) {
       return file_error(name, "is a .npz or .zip archive; unpack it and give one of its .npy files");
     }

@@ -1,9 +1,9 @@
 #include "output_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): of POSIX
 #include <sys/stat.h>
-#include <time.h>
+#include <time.h>  // NOLINT(modernize-deprecated-headers): of POSIX
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,8 +45,9 @@ std::optional<int> descriptor_named_by(std::string_view path) {
     if (!path.starts_with(folder)) continue;
     const std::string_view digits = path.substr(folder.size());
     int descriptor = -1;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, descriptor);
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    const auto [stop, code] = std::from_chars(begin, end, descriptor);
     if (code == std::errc{} && stop == end && descriptor >= 0) return descriptor;
   }
   return std::nullopt;
