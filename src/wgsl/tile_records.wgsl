@@ -68,6 +68,7 @@ fn take_ticket() -> vec2u {
 }
 
 fn tag_of_run(run_number: u32) -> u32 { return (run_number + 1u) << 18u; }
+fn run_of_tag(tag: u32) -> u32 { return (tag >> 18u) - 1u; }
 
 // From the tile's total on.
 fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count: u32, tag: u32, unit: u32,
@@ -83,4 +84,6 @@ fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count:
   if (tile == tile_count - 1u && thread.index == 0u) {
     store_total(0u, combine(before, total.total), range);
   }
+  // Last: threads part in this loop, and no subgroup operation is to come behind it.
+  if (tile == 0u) { sweep_records(run_of_tag(tag), tile_count, thread); }
 }

@@ -8,10 +8,10 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let start = workgroupUniformLoad(&shared_start);
   let range = row_range(0u, start.z);
   let tile_count = count_tiles(range);
-  if (start.y == 0u) { sweep_records(start.x, tile_count, thread); }
   if (start.y >= tile_count) {
-    if (start.y == 0u && thread.index == 0u) {
-      store_total(0u, initial(), range);
+    if (start.y == 0u) {
+      if (thread.index == 0u) { store_total(0u, initial(), range); }
+      sweep_records(start.x, tile_count, thread);
     }
     return;
   }
