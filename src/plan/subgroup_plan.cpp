@@ -21,6 +21,10 @@ bool has_whole_subgroups(const DeviceTraits& traits, std::uint32_t workgroup_siz
   return traits.subgroup_max_size != 0 && workgroup_size % traits.subgroup_max_size == 0;
 }
 
+std::uint32_t known_subgroup_size(const DeviceTraits& traits) {
+  return traits.subgroup_min_size == traits.subgroup_max_size ? traits.subgroup_max_size : 0;
+}
+
 void add_entry(KernelBuilder& builder, Entry entry, const DeviceTraits& traits) {
   builder.part("thread.wgsl");
   switch (entry) {

@@ -19,6 +19,8 @@ inline bool uses_subgroups(FoldPath path) { return path != FoldPath::tree && pat
 bool has_numbered_subgroups(const DeviceTraits& traits);
 // Are all subgroups of such a workgroup whole? A shuffle from a lane that does not exist is undefined.
 bool has_whole_subgroups(const DeviceTraits& traits, std::uint32_t workgroup_size);
+// The size that all subgroups have; 0 where they may differ.
+std::uint32_t known_subgroup_size(const DeviceTraits& traits);
 
 // How a kernel is told of its threads: without subgroups, with the device's, or with emulated ones.
 enum class Entry : std::uint8_t { plain, subgroups, emulated };

@@ -641,9 +641,8 @@ class TilePlanner {
   // What lanes need beyond scans: numbers, and totals across subgroups.
   void add_threads(KernelBuilder& builder, LanePath path) const {
     builder.constant("SUBGROUP_SLOTS", subgroup_slots(tuning_.workgroup_size));
-    const std::uint32_t lanes = path == LanePath::emulated ? traits_.emulated_subgroup_size
-                                : traits_.subgroup_min_size == traits_.subgroup_max_size ? traits_.subgroup_max_size
-                                                                                         : 0;
+    const std::uint32_t lanes =
+        path == LanePath::emulated ? traits_.emulated_subgroup_size : known_subgroup_size(traits_);
     const std::uint32_t subgroups = lanes == 0 ? 0 : tuning_.workgroup_size / lanes;
     // A loop over groups of lanes cost small scans 2 to 4 % and reductions by key 6 to 10 % (H200, 2026-12-02).
     const bool in_turn = subgroups != 0 && subgroups <= 16;

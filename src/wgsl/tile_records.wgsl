@@ -68,11 +68,11 @@ fn take_ticket() -> vec2u {
 }
 
 fn tag_of_run(run_number: u32) -> u32 { return (run_number + 1u) << 18u; }
-fn run_of_tag(tag: u32) -> u32 { return (tag >> 18u) - 1u; }
 
 // From the tile's total on.
-fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count: u32, tag: u32, unit: u32,
+fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count: u32, run_number: u32, unit: u32,
                is_full: bool, range: Range, thread: Thread, workgroup: Workgroup) {
+  let tag = tag_of_run(run_number);
   if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
     publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u));
   }
@@ -85,5 +85,5 @@ fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count:
     store_total(0u, combine(before, total.total), range);
   }
   // Last: threads part in this loop, and no subgroup operation is to come behind it.
-  if (tile == 0u) { sweep_records(run_of_tag(tag), tile_count, thread); }
+  if (tile == 0u) { sweep_records(run_number, tile_count, thread); }
 }

@@ -23,5 +23,5 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let units = load_tile(unit, step, is_full, range);
   let rows = tile_rows(units, unit, step, range);
   let total = total_tile(rows, thread, workgroup);
-  finish_tile(units, rows, total, tile, tile_count, tag_of_run(start.x), unit, is_full, range, thread, workgroup);
+  finish_tile(units, rows, total, tile, tile_count, start.x, unit, is_full, range, thread, workgroup);
 }

@@ -19,6 +19,6 @@ fn run(workgroup: Workgroup, thread: Thread) {
   if (thread.index == 0u) { shared_run = take_ticket().x; }
   let rows = tile_rows(units, unit, step, range);
   let total = total_tile(rows, thread, workgroup);
-  let tag = tag_of_run(shared_run);  // total_tile() had a barrier
-  finish_tile(units, rows, total, tile, tile_count, tag, unit, is_full, range, thread, workgroup);
+  let run_number = shared_run;  // total_tile() had a barrier
+  finish_tile(units, rows, total, tile, tile_count, run_number, unit, is_full, range, thread, workgroup);
 }

@@ -73,9 +73,7 @@ std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning
 }
 
 // Masks of heads go from one kernel to the other, so subgroups must have one size.
-bool has_known_lanes(const DeviceTraits& traits) {
-  return traits.subgroup_min_size >= 4 && traits.subgroup_min_size == traits.subgroup_max_size;
-}
+bool has_known_lanes(const DeviceTraits& traits) { return known_subgroup_size(traits) >= 4; }
 
 // Keys and values that may be taken one after the other.
 bool has_split_types(const ReduceByKeyShape& shape) {
