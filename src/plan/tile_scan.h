@@ -27,10 +27,13 @@ struct TileAccumulator {
   std::vector<std::pair<std::string, std::string>> members = {};  // name, type
   bool commutative = true;
   bool is_custom = false;  // combine() calls the caller's operator
-  // A member that is not 0 where nothing that lies before matters: records need no such member, and a tile with one
-  // knows its prefix at once.
+  // A member that is not 0 where nothing that lies before matters: a tile with one knows its prefix at once.
   std::string anew_member = {};
+  // What records hold of each member, an expression of `value`; of one without it nothing, and it comes back as zero.
+  // Empty: of all.
+  std::vector<std::string> recorded = {};
   std::string fold_builtin = {};  // "subgroupAdd", where the operator has subgroupExclusiveAdd, too
+  std::string windows = {};  // add_window(), add_unit() and end_windows(), where there is more to them than combine()
 };
 // Of an operator's own accumulator.
 TileAccumulator tile_accumulator(const LoweredOperator& op);

@@ -276,13 +276,32 @@ std::string load_text(const TileItems& keys, std::uint32_t rows) {
   return text;
 }
 
+// Of a window or a row of units only what lies behind its last head is added up: sums of all lanes instead of scans of
+// accumulators (H200, 2026-12-02: reduction by key at 2^22 20.0 us instead of 21.5).
+constexpr std::string_view difference_windows =
+    "fn add_window(value: Accumulator, nearer: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n"
+    "  let nearest = first_lane(subgroupBallot(value.heads != 0u));\n"
+    "  let open = subgroupAdd(select(no_value(), value.sum - value.last, thread.lane <= nearest));\n"
+    "  let heads = subgroupAdd(value.heads) + nearer.heads;\n"
+    "  return Accumulator(select(nearer.sum, open + nearer.sum, nearer.heads == 0u), heads, no_value());\n}\n"
+    "fn add_unit(total: Accumulator, value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n"
+    "  let last = subgroupMax(select(0u, thread.lane, value.heads != 0u));\n"
+    "  let open = subgroupAdd(select(no_value(), value.sum - value.last, thread.lane >= last));\n"
+    "  let heads = subgroupAdd(value.heads);\n"
+    "  return Accumulator(select(open, open + total.sum, heads == 0u), heads + total.heads, no_value());\n}\n"
+    "fn end_windows(value: Accumulator, thread: Thread, workgroup: Workgroup) -> Accumulator {\n"
+    "  return value;\n}\n";
+
 }  // namespace
 
 TileAccumulator difference_accumulator(const LoweredOperator& op) {
   return {.type = "Accumulator",
           .size_bytes = 3 * op.accumulator_bytes,
           .members = {{"sum", op.accumulator}, {"heads", "u32"}, {"last", op.accumulator}},
-          .commutative = false};
+          .commutative = false,
+          // To those behind only the difference matters.
+          .recorded = {"value.sum - value.last", "value.heads", ""},
+          .windows = std::string(difference_windows)};
 }
 
 std::string difference_operator() {

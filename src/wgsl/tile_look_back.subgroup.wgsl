@@ -34,9 +34,10 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
         polls = 0u;
         taken = 1u;
         let lent = lend_total(next - 1u, range, thread, workgroup);
+        let is_lender = thread.lane == missing;  // the one that looked at this tile: lane 0
         // A lent total has no flag that says that nothing before it matters.
-        if (thread.lane == 0u && !starts_anew(lent)) { lend(next - 1u, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
-        value = choose(identity(), lent, thread.lane == 0u);
+        if (is_lender && !starts_anew(lent)) { lend(next - 1u, lent, tag | (FLAG_LENT_TOTAL << 16u)); }
+        value = choose(identity(), lent, is_lender);
       }
       before = add_window(value, before, thread, workgroup);
       if (prefix < missing) { break; }
@@ -44,10 +45,10 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
     }
     before = end_windows(before, thread, workgroup);
     if (next == 0u) { before = combine(initial(), before); }
-    if (thread.lane == 0u) {
-      shared_before = before;
-      let is_published = tile > 0u && starts_anew(total);
-      if (!is_published && !is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
+    if (thread.lane == 0u) { shared_before = before; }
+    let is_published = tile > 0u && starts_anew(total);
+    if (!is_published && !is_hidden(tile)) {
+      publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u), thread);
     }
   }
   workgroupBarrier();  // the first subgroup has stored what it found

@@ -65,7 +65,7 @@ fn look_back(tile: u32, total: Accumulator, tag: u32, range: Range, thread: Thre
     if (!is_found) { before = combine(initial(), before); }
     shared_before = before;
     let is_published = tile > 0u && starts_anew(total);
-    if (!is_published && !is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u)); }
+    if (!is_published && !is_hidden(tile)) { publish(tile, combine(before, total), tag | (FLAG_PREFIX << 16u), thread); }
   }
   workgroupBarrier();  // thread 0 has stored what it found
   return shared_before;

@@ -73,8 +73,8 @@ fn tag_of_run(run_number: u32) -> u32 { return (run_number + 1u) << 18u; }
 fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count: u32, run_number: u32, unit: u32,
                is_full: bool, range: Range, thread: Thread, workgroup: Workgroup) {
   let tag = tag_of_run(run_number);
-  if (is_leader(thread) && tile > 0u && !is_hidden(tile)) {
-    publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u));
+  if (tile > 0u && !is_hidden(tile)) {
+    publish(tile, total.total, tag | (select(FLAG_TOTAL, FLAG_PREFIX, starts_anew(total.total)) << 16u), thread);
   }
   let scanned = scan_tile(rows, total, thread, workgroup);
   // Those before have more time to publish.

@@ -42,11 +42,12 @@ struct ValueText {
   std::string before;   // the key in front of the unit's first
 };
 
-// More tiles than these, and keys and values are taken one after the other. H200, 2026-12-01, runs of 4, in us: sums of
-// u32, which have a faster single pass, 18.3 instead of 17.9 at 2^21 (256 tiles), 24.7 instead of 28.4 at 2^22, 73
-// instead of 90 at 2^24; of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of 20.0 at 2^21, 73 instead of 100 at 2^24.
+// More tiles than these, and keys and values are taken one after the other. H200, runs of 4, in us: sums of u32, which
+// have a faster single pass (512 threads x 4), 23.2 instead of 20.0 at 2^22, 41.7 instead of 40.3 at 2^23, 69.8 instead
+// of 71.6 at 2^24 (2026-12-02); of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of 20.0 at 2^21, 73 instead of 100 at
+// 2^24 (2026-12-01).
 constexpr std::uint64_t least_split_tiles = 192;
-constexpr std::uint64_t least_split_tiles_of_differences = 256;
+constexpr std::uint64_t least_split_tiles_of_differences = 1024;  // of a single pass
 
 // Items of a thread in the pass over keys. The pass over values takes groups of neighbouring values; of runs of 4 the
 // stage holds a tile's.
@@ -58,8 +59,11 @@ std::uint32_t subgroup_count(const ScanTuning& tuning, const DeviceTraits& trait
   return tuning.workgroup_size / traits.subgroup_min_size;
 }
 
-std::uint64_t least_split_items(const ReduceByKeyShape& shape, std::uint32_t workgroup_size) {
-  return (sums_wrap(shape) ? least_split_tiles_of_differences : least_split_tiles) * workgroup_size * thread_values;
+std::uint64_t least_split_items(const ReduceByKeyShape& shape, const DeviceTraits& traits,
+                                std::uint32_t workgroup_size) {
+  const std::uint64_t tiles =
+      sums_wrap(shape) && traits.look_back ? least_split_tiles_of_differences : least_split_tiles;
+  return tiles * workgroup_size * thread_values;
 }
 
 // Of what a tile leaves for the last pass.
@@ -291,18 +295,18 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
       "@group(0) @binding(3) var<storage, read_write> output: array<RawItem>;\n"
       "@group(0) @binding(4) var<storage, read_write> results: array<RawResult>;\n"
       "var<workgroup> shared_runs: u32;\n"
-      "// Behind the stage one slot a thread takes what begins no run: cheaper than a branch.\n"
-      "var<workgroup> staged: array<vec2u, STAGE + WORKGROUP_SIZE>;\n"
+      "var<workgroup> staged: array<vec2u, STAGE>;\n"
       "fn end_run(ended: u32, value: InnerAccumulator) {\n"
       "  if (ended != 0u) { results[params.results_first + ended - 1u] = result_value(value); }\n}\n"
       "fn stage_runs(items: RawUnit, ";
   for (std::uint32_t j = 0; j < count; ++j) text += std::format("x{}: InnerAccumulator, ", j);
-  text += "mask: u32, before: InnerAccumulator, first: u32, spare: u32) {\n  var sum = before;\n  var slot = first;\n";
+  text += "mask: u32, before: InnerAccumulator, first: u32) {\n  var sum = before;\n  var slot = first;\n";
   for (std::uint32_t j = 0; j < count; ++j) {
-    // Slots before the window wrap to huge numbers and fail the test, too.
+    // Slots before the window wrap to huge numbers and fail the test, too. A branch: with a slot a thread behind the
+    // stage for the others it took 15.7 us instead of 12.4 at 2^21 and 28.0 instead of 21.5 at 2^22 (H200, 2026-12-02).
     text += std::format(
         "  let is_head{0} = (mask & {1}u) != 0u;\n"
-        "  staged[select(spare, slot, is_head{0} & (slot < STAGE))] = vec2u(bitcast<u32>({2}), bitcast<u32>(sum));\n",
+        "  if (is_head{0} & (slot < STAGE)) {{ staged[slot] = vec2u(bitcast<u32>({2}), bitcast<u32>(sum)); }}\n",
         j, 1u << j, keys.item("items", j));
     if (j + 1 < count) text += std::format("  slot += select(0u, 1u, is_head{0});\n  sum += x{0};\n", j);
   }
@@ -312,7 +316,6 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
       "              workgroup: Workgroup) {\n"
       "  if (thread.index == 0u) { shared_runs = prefix.total.heads; }\n"
       "  let count = workgroupUniformLoad(&shared_runs);\n"
-      "  let spare = STAGE + thread.index;\n"
       "  // The sum before the last run of the tiles before, counted from this tile on.\n"
       "  var previous = prefix.tile.last - prefix.tile.sum;\n"
       "  for (var done = 0u; done < count; done += STAGE) {\n"
@@ -320,8 +323,7 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
   for (std::uint32_t k = 0; k < tuning.rows; ++k) {
     text += std::format("    stage_runs(tile.u{}, ", k);
     for (std::uint32_t j = 0; j < count; ++j) text += std::format("tile.x{}_{}, ", k, j);
-    text += std::format("{}, prefix.subgroup.sum + row_sum{}(rows), first + row_before{}(rows), spare);\n", mask_of(k),
-                        k, k);
+    text += std::format("{}, prefix.subgroup.sum + row_sum{}(rows), first + row_before{}(rows));\n", mask_of(k), k, k);
   }
   text +=
       "    workgroupBarrier();  // the stage is filled\n"
@@ -334,7 +336,7 @@ void add_difference_sink(KernelBuilder& builder, const TileItems& keys, std::uin
       "    previous = staged_sum(staged_count - 1u);\n"
       "    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   builder.generated("store", text);
-  builder.more_workgroup_bytes(4 + (stage + 1) * 2 * 4 * tuning.workgroup_size);
+  builder.more_workgroup_bytes(4 + stage * 2 * 4 * tuning.workgroup_size);
 }
 
 // What a tile leaves for reduce_by_key_carries.
@@ -487,7 +489,7 @@ bool splits(const Problem& problem, const DeviceTraits& traits, const ScanTuning
          scan_workgroup_bytes(count_accumulator(), tuning, traits) +
                  values_workgroup_bytes(problem.op, tuning, traits) <=
              traits.max_workgroup_bytes &&
-         problem.shape.item_count.max > least_split_items(problem.shape, tuning.workgroup_size);
+         problem.shape.item_count.max > least_split_items(problem.shape, traits, tuning.workgroup_size);
 }
 
 TileProgram make_split_program(const Problem& problem, const Slots& slots, const DeviceTraits& traits,
@@ -625,13 +627,14 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
   // text); others 476 with 6, 529 with 4, 647 with 8, which spill, unless keys and values are taken apart.
   const bool may_split = has_split_types(shape) && has_known_lanes(traits) && traits.emulated_subgroup_size == 0;
   tuning.rows = std::min(tuning.rows, sums_wrap(shape) || may_split ? 8u : 6u);
-  // H200, 2026-12-01, runs of 4, sums of u32: at 2^20 10.1 us, 11.4 with 256 threads x 8 and 11.1 with 256 x 4.
-  if (sums_wrap(shape) && is_one_wave(widest, shape.item_count.max, std::uint64_t{1} << 20, traits)) {
+  // H200, 2026-12-02, runs of 4, sums of u32: at 2^22 20.0 us, 20.7 with 256 threads x 8 and 22.4 with 256 x 4; at 2^20
+  // 9.0, 9.6 and 9.1.
+  if (sums_wrap(shape) && is_one_wave(widest, shape.item_count.max, std::uint64_t{1} << 23, traits)) {
     tuning.workgroup_size = 512;
     tuning.rows = 4;
   }
   // Fewer rows than the two passes take are for a single pass.
-  if (may_split && shape.item_count.max > least_split_items(shape, tuning.workgroup_size)) tuning.rows = 8;
+  if (may_split && shape.item_count.max > least_split_items(shape, traits, tuning.workgroup_size)) tuning.rows = 8;
   return tuning;
 }
 

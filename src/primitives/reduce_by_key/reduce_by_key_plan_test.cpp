@@ -119,6 +119,20 @@ TEST(ReduceByKeyPlan, ChoosesItsPathAsAScanDoes) {
               HasSubstr("an accumulator of 5 words is more than the 4 of a record"));
 }
 
+// The sum of all before a tile less the sum before their last run is all that matters to it.
+TEST(ReduceByKeyPlan, OfDifferencesTwoWordsLookBack) {
+  const auto text = [](const DeviceTraits& traits) {
+    const ReduceByKeyShape shape = by_key(100'000, ElementType::u32(), ElementType::i32());
+    return planned(shape, traits, fixed_tuning(ScanPath::single_pass)).dispatches.at(0).kernel->text;
+  };
+  DeviceTraits traits = gpu_traits();
+  EXPECT_THAT(text(traits), AllOf(HasSubstr("state[first + part]"), HasSubstr("state[first + 3u]"),
+                                  Not(HasSubstr("state[first + 4u]"))));
+  traits.subgroups = false;
+  EXPECT_THAT(text(traits), AllOf(Not(HasSubstr("state[first + part]")), HasSubstr("atomicStore(&state[first + 3u]"),
+                                  Not(HasSubstr("state[first + 4u]"))));
+}
+
 TEST(ReduceByKeyPlan, MovesVectorsWhereTypesAndOffsetsAllow) {
   const auto vectors = [](const ReduceByKeyShape& shape, ScanOffsets offsets = {}) {
     return planned(shape, gpu_traits(), fixed_tuning(), offsets).dispatches.at(0).kernel->find_binding("input_units") !=
@@ -160,8 +174,9 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   EXPECT_EQ(roles_of(planned(by_key(1 << 20), traits)), "single_pass") << "few tiles";
   EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass values carries");
   const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
-  EXPECT_EQ(roles_of(planned(sums(1 << 21), traits)), "single_pass") << "differences";
-  EXPECT_EQ(roles_of(planned(sums(1 << 22), traits)), "single_pass values carries");
+  EXPECT_EQ(roles_of(planned(sums(1 << 23), traits)), "single_pass") << "differences";
+  EXPECT_EQ(roles_of(planned(sums((1 << 23) + 1), traits)), "single_pass values carries");
+  EXPECT_EQ(roles_of(planned(sums(1 << 23), no_look_back)), "totals chunks values carries");
   for (const ElementType& value : {ElementType::f32(), ElementType::i32(), ElementType::u32()}) {
     for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin()}) {
       const Plan plan = planned(by_key(1 << 23, ElementType::f32(), value, op), traits);

@@ -42,6 +42,7 @@ TileAccumulator accumulator_of(const Problem& problem) {
   if (problem.is_segmented) {
     TileAccumulator accumulator = segmented_accumulator(problem.op, problem.is_custom());
     accumulator.anew_member = "heads";
+    accumulator.recorded = {"value.value", ""};
     return accumulator;
   }
   TileAccumulator accumulator = tile_accumulator(problem.op);
