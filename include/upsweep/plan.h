@@ -141,8 +141,10 @@ struct Plan {
   std::vector<std::string> notes;  ///< Reasons and properties: chosen path, error bound, ...
   std::array<std::uint64_t, scratch_group_count> scratch_group_bytes = {};  ///< By ScratchGroup.
   std::uint64_t scratch_bytes = 0;                                          ///< Of all groups together.
-  std::uint64_t least_bytes = 0;  ///< Bytes that any implementation must move.
+  std::uint64_t least_bytes = 0;  ///< Bytes that any implementation must move, whatever the items are.
+  bool counts_results = false;    ///< The items decide how many results there are.
 
+  /// By all passes together; where the items decide how many results there are, with as many as there is room for.
   [[nodiscard]] std::uint64_t bytes_moved() const;
   [[nodiscard]] const ArgumentSlot* find_argument(std::string_view argument_name) const;
 };

@@ -95,7 +95,8 @@ std::string to_string(const Plan& plan) {
   for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
     text += std::format("  [{}] {}", i, dispatch_text(plan, plan.dispatches[i]));
   }
-  text += std::format("  moves {} bytes; {} must move\n", plan.bytes_moved(), plan.least_bytes);
+  text += std::format("  moves {}{} bytes; {} must move\n", plan.counts_results ? "at most " : "", plan.bytes_moved(),
+                      plan.least_bytes);
   return text;
 }
 

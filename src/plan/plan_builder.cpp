@@ -41,6 +41,11 @@ void PlanBuilder::note(std::string text) { plan_.notes.push_back(std::move(text)
 
 void PlanBuilder::least_bytes(std::uint64_t bytes) { plan_.least_bytes = bytes; }
 
+void PlanBuilder::least_bytes_of_counted(std::uint64_t bytes) {
+  plan_.least_bytes = bytes;
+  plan_.counts_results = true;
+}
+
 void PlanBuilder::dispatch(Step step) {
   if (!status_) return;
   const std::string kernel_name = step.kernel ? step.kernel->name : "?";

@@ -61,6 +61,8 @@ class PlanBuilder {
   void append(const Result<Plan>& inner, std::span<const Outer> arguments);
   void note(std::string text);
   void least_bytes(std::uint64_t bytes);
+  // The same where the items decide how many results there are.
+  void least_bytes_of_counted(std::uint64_t bytes);
   void dispatch(Step step);
   // The same of a kernel that may have failed: its error becomes that of the plan.
   void dispatch(const Result<std::shared_ptr<const Kernel>>& kernel, Step step);

@@ -148,7 +148,7 @@ class Dump {
 
 void print_plan(const Plan& plan, bool with_wgsl) {
   std::cout << to_string(plan);
-  if (plan.least_bytes != 0) {
+  if (plan.least_bytes != 0 && !plan.counts_results) {
     std::cout << std::format("  that is {:.4f} times the least\n",
                              static_cast<double>(plan.bytes_moved()) / static_cast<double>(plan.least_bytes));
   }

@@ -654,7 +654,7 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("reduce_by_key", traits);
   plan.note(std::format("{} of runs of {} by {} keys", to_string(shape.combine), shape.input.name, shape.key.name));
-  plan.least_bytes(count * (key_stride + stride));
+  plan.least_bytes_of_counted(count * (key_stride + stride));
   Slots slots;
   if (count != 0) {
     slots.keys = plan.argument("keys", count * key_stride, key_stride);

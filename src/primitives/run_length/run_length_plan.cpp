@@ -375,7 +375,7 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("run_length", traits);
   plan.note(std::format("runs of {} items{}", shape.input.name, shape.only_repeated ? ", repeated ones only" : ""));
-  plan.least_bytes(count * stride);
+  plan.least_bytes_of_counted(count * stride);
   Slots slots;
   if (count != 0) {
     slots.input = plan.argument("input", count * stride, stride);

@@ -111,7 +111,7 @@ Result<Plan> plan_select(const SelectShape& shape, const DeviceTraits& traits, s
   PlanBuilder plan("select", traits);
   plan.note(std::format("selection of {} items by {}", shape.input.name,
                         shape.predicate.flags ? "flags" : shape.predicate.expression));
-  plan.least_bytes(count * stride);
+  plan.least_bytes_of_counted(count * stride);
   Slots slots;
   if (count != 0) {
     slots.input = plan.argument("input", count * stride, stride);

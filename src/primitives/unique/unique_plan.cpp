@@ -69,7 +69,7 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("unique", traits);
   plan.note(std::format("first items of the runs of {} items", shape.input.name));
-  plan.least_bytes(count * stride);
+  plan.least_bytes_of_counted(count * stride);
   Slots slots;
   if (count != 0) {
     slots.input = plan.argument("input", count * stride, stride);
