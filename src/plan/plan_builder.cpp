@@ -42,7 +42,7 @@ void PlanBuilder::note(std::string text) { plan_.notes.push_back(std::move(text)
 void PlanBuilder::least_bytes(std::uint64_t bytes) { plan_.least_bytes = bytes; }
 
 void PlanBuilder::least_bytes_of_counted(std::uint64_t bytes) {
-  plan_.least_bytes = bytes;
+  least_bytes(bytes);
   plan_.counts_results = true;
 }
 

@@ -60,7 +60,8 @@ bool is_recorded(const TileAccumulator& accumulator, std::size_t member) {
 
 std::uint32_t record_words(const TileAccumulator& accumulator) {
   std::uint32_t words = accumulator_words(accumulator);
-  for (std::size_t i = 0; i < accumulator.members.size() && words != 0; ++i) {
+  if (words == 0) return 0;
+  for (std::size_t i = 0; i < accumulator.members.size(); ++i) {
     if (!is_recorded(accumulator, i)) words -= words_of_type(accumulator.members[i].second);
   }
   return words;
@@ -173,8 +174,6 @@ std::string record_functions(const TileAccumulator& accumulator, bool lanes, con
         "  let w{0} = (low{0} & 0xffffu) | (high{0} << 16u);\n",
         i, 2 * i, 2 * i + 1);
     same += std::format("{}(low{} ^ low0) | (high{} ^ low0)", i == 0 ? "" : " | ", i, i);
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
     for (const auto& [text, function] : {std::pair{&stores, "atomicStore"}, {&lend, "atomicMax"}}) {
       *text += std::format(
           "  {0}(&state[first + {1}u], tag | (w{3} & 0xffffu));\n"
@@ -182,16 +181,18 @@ std::string record_functions(const TileAccumulator& accumulator, bool lanes, con
           function, 2 * i, 2 * i + 1, i);
     }
   }
-  // A word a lane, in one store: scans by key take 208 us instead of 214 at 2^26 (H200, 2026-12-02).
   const std::size_t parts = 2 * words.size();
-  std::string publish = std::format("  if (!is_leader(thread)) {{ return; }}\n{}{}", values, stores);
+  std::string publish;
   if (lanes && traits.subgroup_min_size >= parts) {
+    // A word a lane, in one store: scans by key take 208 us instead of 214 at 2^26 (H200, 2026-12-02).
     std::string word = "w0";
     for (std::size_t i = 1; i < words.size(); ++i) word = std::format("select({}, w{}, part >= {}u)", word, i, 2 * i);
     publish = std::format(
         "  let part = thread.lane;\n  if (thread.subgroup != 0u || part >= {}u) {{ return; }}\n{}"
         "  atomicStore(&state[first + part], tag | ((({}) >> (part % 2u * 16u)) & 0xffffu));\n",
         parts, values, word);
+  } else {
+    publish = std::format("  if (!is_leader(thread)) {{ return; }}\n{}{}", values, stores);
   }
   constexpr std::string_view address = "  let first = STATE_RECORDS + tile * RECORD_WORDS;\n";
   const std::string order =
