@@ -99,8 +99,10 @@ export interface Plan {
   readonly notes: readonly string[];
   readonly scratchGroupBytes: readonly number[];
   readonly scratchBytes: number;
-  /** Bytes that any implementation must move. */
+  /** Bytes that any implementation must move, whatever the items are. */
   readonly leastBytes: number;
+  /** The items decide how many results there are. */
+  readonly countsResults: boolean;
 }
 
 /** "scan_tile.wgsl:31" for a line of a kernel's text. */

@@ -93,6 +93,8 @@ describe("arrays", () => {
     assert.deepEqual(await up.unique.run(sorted), new Float32Array(new Set(sorted)));
     const top = await up.topK.run(items, 3, { largest: true });
     assert.deepEqual(top.keys, sorted.slice(-3).reverse());
+    assert.ok(up.unique.plan({ itemCount: 3000, input: "f32" }).countsResults);
+    assert.ok(!up.scan.plan({ itemCount: 3000, input: "f32" }).countsResults);
   });
 
   test("runs, histograms, differences", async () => {

@@ -159,7 +159,8 @@ Value plan_value(const Plan& plan) {
       .set("notes", std::move(notes))
       .set("scratch_group_bytes", std::move(groups))
       .set("scratch_bytes", number(plan.scratch_bytes))
-      .set("least_bytes", number(plan.least_bytes));
+      .set("least_bytes", number(plan.least_bytes))
+      .set("counts_results", plan.counts_results);
   return value;
 }
 
