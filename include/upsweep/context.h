@@ -55,6 +55,9 @@ struct ContextOptions {
   /// Try the single-pass kernels with look-back at creation (GPUs only; compiles two pipelines, a few tenths of a
   /// second without the driver's cache). Without it plans take two passes.
   bool self_test = true;
+  /// Cached bind groups keep buffers alive that the caller has released: those of the last 4 recordings, and of earlier
+  /// ones only while all buffers of cached groups are about this large together, in bytes.
+  std::uint64_t kept_buffer_bytes = std::uint64_t{512} << 20;
   /// Keep every scratch slot after every pass, readable through `debug_snapshots`. Slow; records passes of its own.
   bool debug = false;
 };
@@ -160,7 +163,7 @@ class Context {
                                       std::span<const std::byte> samples, double relative_tolerance = 1e-5);
 
   [[nodiscard]] const ContextStatistics& statistics() const;
-  /// Drops cached bind groups, which keep the caller's buffers alive.
+  /// Drops all cached bind groups, which keep the caller's buffers alive (see ContextOptions::kept_buffer_bytes).
   void release_bindings();
   /// Snapshots of debug contexts, in order of recording; clears them. Submit before. Needs the instance.
   [[nodiscard]] Result<std::vector<DebugSnapshot>> debug_snapshots();

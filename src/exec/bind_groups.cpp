@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <cstring>
 #include <format>
+#include <functional>
+#include <span>
+#include <unordered_set>
+#include <utility>
 
 #include "exec/context_impl.h"
 #include "plan/grid.h"
@@ -52,8 +56,10 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
     hash = hash_number(item.size, hash);
   }
   if (const auto found = groups_.find(hash); found != groups_.end()) {
-    for (const Entry& entry : found->second) {
-      if (entry.layout == pipeline.layout.get() && entry.bound == bound) return entry.group.get();
+    for (Entry& entry : found->second) {
+      if (entry.layout != pipeline.layout.get() || entry.bound != bound) continue;
+      entry.last_recording = recording_;
+      return entry.group.get();
     }
   }
   std::array<WGPUBindGroupEntry, BoundSet::most> entries;
@@ -64,6 +70,7 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
     entries[i].buffer = item.buffer;
     entries[i].offset = item.offset;
     entries[i].size = item.size;
+    bytes_since_ += wgpuBufferGetSize(item.buffer);
   }
   WGPUBindGroupDescriptor descriptor = WGPU_BIND_GROUP_DESCRIPTOR_INIT;
   const std::string label = "upsweep." + pipeline.kernel->name;
@@ -78,17 +85,50 @@ Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline
   ++context.statistics.bind_groups_created;
   ++count_;
   auto& bucket = groups_[hash];
-  bucket.push_back({pipeline.layout.get(), bound, std::move(group)});
+  bucket.push_back({pipeline.layout.get(), bound, std::move(group), recording_});
   return bucket.back().group.get();
 }
 
-void BindGroupCache::make_room(std::size_t groups) {
+void BindGroupCache::begin_recording(std::size_t groups, std::uint64_t kept_bytes) {
+  ++recording_;
   if (count_ + groups > most_groups) clear();
+  if (bytes_since_ > kept_bytes / 2) drop_stale(kept_bytes);
+}
+
+// The buffers that were used last stay, up to the bytes; groups that name another are dropped.
+void BindGroupCache::drop_stale(std::uint64_t kept_bytes) {
+  bytes_since_ = 0;
+  std::unordered_map<WGPUBuffer, std::uint64_t> last_uses;
+  for (const auto& [hash, bucket] : groups_) {
+    for (const Entry& entry : bucket) {
+      for (std::uint32_t i = 0; i < entry.bound.count; ++i) {
+        std::uint64_t& last = last_uses[entry.bound.items[i].buffer];
+        last = std::max(last, entry.last_recording);
+      }
+    }
+  }
+  std::vector<std::pair<std::uint64_t, WGPUBuffer>> newest_first;
+  for (const auto& [buffer, last] : last_uses) newest_first.emplace_back(last, buffer);
+  std::ranges::sort(newest_first, std::greater());
+  std::unordered_set<WGPUBuffer> stale;
+  std::uint64_t bytes = 0;
+  for (const auto& [last, buffer] : newest_first) {
+    bytes += wgpuBufferGetSize(buffer);
+    if (bytes > kept_bytes && last + patience < recording_) stale.insert(buffer);
+  }
+  if (stale.empty()) return;
+  const auto is_stale = [&](const Entry& entry) {
+    return std::ranges::any_of(std::span(entry.bound.items).first(entry.bound.count),
+                               [&](const BoundBuffer& item) { return stale.contains(item.buffer); });
+  };
+  for (auto& [hash, bucket] : groups_) count_ -= std::erase_if(bucket, is_stale);
+  std::erase_if(groups_, [](const auto& bucket) { return bucket.second.empty(); });
 }
 
 void BindGroupCache::clear() {
   groups_.clear();
   count_ = 0;
+  bytes_since_ = 0;
 }
 
 }  // namespace upsweep

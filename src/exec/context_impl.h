@@ -162,21 +162,28 @@ struct BoundSet {
 
 class BindGroupCache {
  public:
-  // Valid until the next make_room() or clear().
+  // Valid until the next begin_recording() or clear().
   Result<WGPUBindGroup> get(Context::Impl& context, const Pipeline& pipeline, const BoundSet& bound);
-  // New buffers every frame would fill the cache for ever: drops all groups if so many more may be too many.
-  void make_room(std::size_t groups);
+  // New buffers every frame would fill the cache for ever, and the memory with buffers that only groups still name:
+  // drops all groups if so many more may be too many, and those of stale buffers if these hold too many bytes.
+  void begin_recording(std::size_t groups, std::uint64_t kept_bytes);
   void clear();
 
  private:
   static constexpr std::size_t most_groups = 1024;
+  static constexpr std::uint64_t patience = 4;  // recordings after which a buffer may be stale
   struct Entry {
     WGPUBindGroupLayout layout = nullptr;
     BoundSet bound;
     BindGroupHandle group;
+    std::uint64_t last_recording = 0;  // that used it
   };
+  void drop_stale(std::uint64_t kept_bytes);
+
   std::unordered_map<std::uint64_t, std::vector<Entry>> groups_;
   std::size_t count_ = 0;
+  std::uint64_t recording_ = 0;
+  std::uint64_t bytes_since_ = 0;  // of the buffers of new groups since the last drop_stale()
 };
 
 // A cached plan of any shape type: record_x() looks its shape up here instead of planning again.

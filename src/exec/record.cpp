@@ -259,7 +259,7 @@ Status Context::Impl::resolve_dispatches(const Plan& plan, std::span<const Buffe
     constants.clear();
     bind_groups.clear();
   }
-  bind_groups.make_room(plan.dispatches.size());
+  bind_groups.begin_recording(plan.dispatches.size(), options.kept_buffer_bytes);
   const auto at_step = [&](std::size_t step, const Error& error) {
     return with_context(
         error, std::format("recording pass {} ({}) of {}", step, plan.dispatches[step].kernel->name, plan.name));

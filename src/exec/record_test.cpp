@@ -169,7 +169,7 @@ TEST_P(Record, MoreParamsThanThePoolHoldsInOneCommandBufferAreAllSeen) {
 }
 
 TEST_P(Record, MoreBindGroupsThanTheCacheHoldsInOneCommandBufferAreAllRight) {
-  constexpr std::uint32_t views = 4200;  // the cache is dropped at 4096 groups
+  constexpr std::uint32_t views = 1100;  // the cache is dropped at 1024 groups
   const BufferHandle output = make_buffer(context(), views * 256);
   const Plan plan = store_plan(context().traits(), 0, 42, 1);
   const auto record = [&](RecordTarget target, std::uint64_t i) {
@@ -192,6 +192,46 @@ TEST_P(Record, MoreBindGroupsThanTheCacheHoldsInOneCommandBufferAreAllRight) {
             "ok");
   const auto words = read_words(context(), output.get(), views * 64);
   for (std::uint32_t i = 0; i < views; ++i) ASSERT_EQ(words[i * 64], 42u) << i;
+}
+
+// Stores into `buffer`, which is all that the plan binds but its params; returns how many bind groups it took.
+std::uint64_t groups_of_store(Context& context, const BufferHandle& buffer, std::uint64_t words) {
+  const std::uint64_t before = context.statistics().bind_groups_created;
+  const Plan plan = store_plan(context.traits(), 0, 42, words);
+  const Argument argument{"output", buffer.get()};
+  EXPECT_EQ(message_of(submit(context, [&](auto encoder) { return context.record(encoder, plan, {&argument, 1}); })),
+            "ok");
+  EXPECT_EQ(read_words(context, buffer.get(), 1).at(0), 42u);
+  return context.statistics().bind_groups_created - before;
+}
+
+TEST_P(Record, GroupsOfBuffersThatAreNoLongerUsedAreDropped) {
+  // Room for the constants (64 KiB) and two of the buffers.
+  constexpr std::uint64_t words = 16384;
+  const auto own = Context::adopt(context().device(), {.instance = context().instance(),
+                                                       .probe = false,
+                                                       .self_test = false,
+                                                       .kept_buffer_bytes = 3 * words * 4});
+  ASSERT_TRUE(own) << own.error().message;
+  std::vector<BufferHandle> buffers;
+  for (int i = 0; i < 12; ++i) buffers.push_back(make_buffer(**own, words * 4));
+  // The last four are kept, however large.
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(groups_of_store(**own, buffers[i], words), round == 0 ? 1u : 0u) << round << " " << i;
+    }
+  }
+  for (const BufferHandle& buffer : std::span(buffers).subspan(4)) EXPECT_EQ(groups_of_store(**own, buffer, words), 1u);
+  EXPECT_EQ(groups_of_store(**own, buffers[11], words), 0u);
+  EXPECT_EQ(groups_of_store(**own, buffers[9], words), 0u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(groups_of_store(**own, buffers[i], words), 1u) << i;
+}
+
+TEST_P(Record, GroupsOfSmallBuffersStay) {
+  std::vector<BufferHandle> buffers;
+  for (int i = 0; i < 100; ++i) buffers.push_back(make_buffer(context(), 1024));
+  for (const BufferHandle& buffer : buffers) EXPECT_EQ(groups_of_store(context(), buffer, 256), 1u);
+  for (const BufferHandle& buffer : buffers) EXPECT_EQ(groups_of_store(context(), buffer, 256), 0u);
 }
 
 // ---- arguments ----

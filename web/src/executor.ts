@@ -23,6 +23,9 @@ export const USAGE = {
 
 const GRIDS_GROUP = 1;
 const MOST_BIND_GROUPS = 1024;
+const KEPT_BUFFER_BYTES = 512 * 2 ** 20;
+// Recordings after which a buffer may be stale.
+const PATIENCE = 4;
 
 export interface DeviceSizes {
   offsetAlignment: number;
@@ -37,10 +40,17 @@ interface BoundBuffer {
   size: number;
 }
 
+interface CachedGroup {
+  readonly group: GPUBindGroup;
+  readonly bound: readonly BoundBuffer[];
+  /** The number of the last recording that used it. */
+  lastRecording: number;
+}
+
 // A dispatch with everything that encoding it needs.
 interface ReadyDispatch {
   pipeline: GPUComputePipeline;
-  group: GPUBindGroup;
+  cached: CachedGroup;
   grid: readonly [number, number, number] | undefined;
   indirectBuffer: GPUBuffer | undefined;
   indirectOffset: number;
@@ -70,7 +80,11 @@ export class Executor {
   readonly #scratch = new Map<number, GPUBuffer>();
   readonly #states = new Map<string, GPUBuffer>();
   readonly #owned = new Set<GPUBuffer>();
-  #bindGroups = new Map<string, GPUBindGroup>();
+  readonly #keptBytes: number;
+  #bindGroups = new Map<string, CachedGroup>();
+  #recording = 0;
+  // Of the buffers of new groups since the last #dropStale().
+  #bytesSince = 0;
   #bufferIds = new WeakMap<GPUBuffer, number>();
   #nextBufferId = 0;
   #recordings = new WeakMap<Plan, Recording>();
@@ -80,8 +94,14 @@ export class Executor {
   #bindGroupCount = 0;
   #bufferCount = 0;
 
-  constructor(device: GPUDevice, sizes: DeviceSizes, late: (error: UpsweepError) => void) {
+  constructor(
+    device: GPUDevice,
+    sizes: DeviceSizes,
+    late: (error: UpsweepError) => void,
+    keptBytes = KEPT_BUFFER_BYTES,
+  ) {
     this.#device = device;
+    this.#keptBytes = keptBytes;
     this.#sizes = sizes;
     this.pipelines = new PipelineCache(device, (error) => {
       this.releaseBindings(); // what is remembered of recordings has the broken pipeline in it
@@ -128,7 +148,7 @@ export class Executor {
     pass.pushDebugGroup(plan.name);
     for (const dispatch of ready) {
       pass.setPipeline(dispatch.pipeline);
-      pass.setBindGroup(0, dispatch.group);
+      pass.setBindGroup(0, dispatch.cached.group);
       if (dispatch.indirectBuffer !== undefined) {
         pass.dispatchWorkgroupsIndirect(dispatch.indirectBuffer, dispatch.indirectOffset);
       } else if (dispatch.grid !== undefined) {
@@ -142,8 +162,34 @@ export class Executor {
   /** Drops cached bind groups, which keep the caller's buffers alive. */
   releaseBindings(): void {
     this.#bindGroups.clear();
+    this.#bytesSince = 0;
+    this.#forgetRecordings();
+  }
+
+  #forgetRecordings(): void {
     this.#recordings = new WeakMap();
     ++this.#generation;
+  }
+
+  // Buffers that only groups still name would fill the memory: those that were used last stay, up to the bytes, and
+  // groups that name another are dropped.
+  #dropStale(): void {
+    this.#bytesSince = 0;
+    const lastUses = new Map<GPUBuffer, number>();
+    for (const { bound, lastRecording } of this.#bindGroups.values()) {
+      for (const { buffer } of bound) lastUses.set(buffer, Math.max(lastUses.get(buffer) ?? 0, lastRecording));
+    }
+    const stale = new Set<GPUBuffer>();
+    let bytes = 0;
+    for (const [buffer, last] of [...lastUses].sort(([, a], [, b]) => b - a)) {
+      bytes += buffer.size;
+      if (bytes > this.#keptBytes && last + PATIENCE < this.#recording) stale.add(buffer);
+    }
+    if (stale.size === 0) return;
+    for (const [key, { bound }] of this.#bindGroups) {
+      if (bound.some(({ buffer }) => stale.has(buffer))) this.#bindGroups.delete(key);
+    }
+    this.#forgetRecordings(); // they name buffers, too
   }
 
   /** Makes working memory anew when plans need it next. Commands recorded before keep the old one. */
@@ -194,8 +240,10 @@ export class Executor {
   }
 
   #readyDispatches(plan: Plan, views: readonly View[]): readonly ReadyDispatch[] {
+    ++this.#recording;
     const last = this.#recordings.get(plan);
     if (last?.generation === this.#generation && last.views.every((view, i) => isSameView(view, views[i] as View))) {
+      for (const { cached } of last.ready) cached.lastRecording = this.#recording;
       return last.ready;
     }
     this.#ensureScratch(plan);
@@ -204,6 +252,7 @@ export class Executor {
       this.releaseBindings();
     }
     if (this.#bindGroups.size + plan.dispatches.length > MOST_BIND_GROUPS) this.releaseBindings();
+    if (this.#bytesSince > this.#keptBytes / 2) this.#dropStale();
     const ready = plan.dispatches.map((dispatch, step) => {
       const kernel = plan.kernels[dispatch.kernel] as Kernel;
       try {
@@ -238,15 +287,15 @@ export class Executor {
       bound.push({ binding: uniform.index, buffer: place.buffer, offset: place.offset, size: params.length });
     }
     const pipeline = this.pipelines.get(kernel, shared);
-    const group = this.#bindGroup(pipeline.id, pipeline.layout, kernel, bound);
+    const cached = this.#bindGroup(pipeline.id, pipeline.layout, kernel, bound);
     const { indirect, grid } = dispatch;
     if (indirect === undefined) {
-      return { pipeline: pipeline.pipeline, group, grid, indirectBuffer: undefined, indirectOffset: 0 };
+      return { pipeline: pipeline.pipeline, cached, grid, indirectBuffer: undefined, indirectOffset: 0 };
     }
     const from = this.#gridOf(plan, indirect.slot, views);
     return {
       pipeline: pipeline.pipeline,
-      group,
+      cached,
       grid: undefined,
       indirectBuffer: from.buffer,
       indirectOffset: from.offset + indirect.offsetBytes,
@@ -317,20 +366,23 @@ export class Executor {
     return { binding: range.binding, buffer: view.buffer, offset, size };
   }
 
-  #bindGroup(id: number, layout: GPUBindGroupLayout, kernel: Kernel, bound: readonly BoundBuffer[]): GPUBindGroup {
+  #bindGroup(id: number, layout: GPUBindGroupLayout, kernel: Kernel, bound: readonly BoundBuffer[]): CachedGroup {
     let key = `${id}`;
     for (const { binding, buffer, offset, size } of bound) key += `|${binding}:${this.#idOf(buffer)}:${offset}:${size}`;
-    let group = this.#bindGroups.get(key);
-    if (group === undefined) {
+    let cached = this.#bindGroups.get(key);
+    if (cached === undefined) {
       const entries = bound.map(({ binding, buffer, offset, size }) => ({
         binding,
         resource: { buffer, offset, size },
       }));
-      group = this.#device.createBindGroup({ label: `upsweep.${kernel.name}`, layout, entries });
+      const group = this.#device.createBindGroup({ label: `upsweep.${kernel.name}`, layout, entries });
       ++this.#bindGroupCount;
-      this.#bindGroups.set(key, group);
+      for (const { buffer } of bound) this.#bytesSince += buffer.size;
+      cached = { group, bound, lastRecording: 0 };
+      this.#bindGroups.set(key, cached);
     }
-    return group;
+    cached.lastRecording = this.#recording;
+    return cached;
   }
 
   #idOf(buffer: GPUBuffer): number {

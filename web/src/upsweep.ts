@@ -21,6 +21,11 @@ export interface UpsweepOptions {
    * Without it plans take two passes. Default: on GPUs.
    */
   selfTest?: boolean;
+  /**
+   * Cached bind groups keep buffers alive that are neither destroyed nor used any more: those of the last 4 recordings,
+   * and of earlier ones only while all buffers of cached groups are about this large together, in bytes. Default 2^29.
+   */
+  keptBufferBytes?: number;
 }
 
 /**
@@ -64,11 +69,11 @@ export class Upsweep implements runs.ArrayHost {
   #report: ProbeReport = { ...NO_REPORT };
   #ownsDevice = false;
 
-  private constructor(device: GPUDevice, planner: Planner, gpu: GPU | undefined) {
+  private constructor(device: GPUDevice, planner: Planner, gpu: GPU | undefined, keptBytes: number | undefined) {
     this.device = device;
     this.planner = planner;
     this.#traits = readTraits(device, gpu);
-    this.executor = new Executor(device, this.#traits, (error) => this.#late(error));
+    this.executor = new Executor(device, this.#traits, (error) => this.#late(error), keptBytes);
   }
 
   /**
@@ -82,7 +87,7 @@ export class Upsweep implements runs.ArrayHost {
     }
     const gpu = options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
     const [planner, used] = await Promise.all([loadPlanner(options.wasm), device ?? openDevice(gpu)]);
-    const up = new Upsweep(used, planner, gpu);
+    const up = new Upsweep(used, planner, gpu, options.keptBufferBytes);
     up.#ownsDevice = !isGiven;
     try {
       if (options.probe !== false) {
@@ -131,7 +136,7 @@ export class Upsweep implements runs.ArrayHost {
     return this.#errors.shift();
   }
 
-  /** Drops cached bind groups, which keep the caller's buffers alive. */
+  /** Drops all cached bind groups, which keep the caller's buffers alive (see `keptBufferBytes`). */
   releaseBindings(): void {
     this.executor.releaseBindings();
   }

@@ -199,6 +199,29 @@ describe("recording", () => {
     device.queue.submit([encoder.finish()]);
   });
 
+  test("keeps bind groups of large buffers while they are in use", async () => {
+    const small = await Upsweep.create(device, { gpu, probe: false, keptBufferBytes: 200000 });
+    const buffers = Array.from({ length: 12 }, () => bufferOf(words(16384)));
+    const outputs = buffers.map(() => bufferOf(new Uint32Array(4096)));
+    const scans = (i) => {
+      const before = small.statistics.bindGroups;
+      const encoder = device.createCommandEncoder();
+      const shape = { itemCount: 4096, input: "u32", buffers: { input: buffers[i], output: outputs[i] } };
+      small.scan.record(encoder, shape);
+      device.queue.submit([encoder.finish()]);
+      return small.statistics.bindGroups - before;
+    };
+    const taken = scans(0);
+    assert.ok(taken > 0);
+    for (const i of [1, 2, 3]) assert.equal(scans(i), taken);
+    for (const i of [0, 1, 2, 3, 0, 1, 2, 3]) assert.equal(scans(i), 0, `${i}`);
+    for (let i = 4; i < 12; ++i) assert.equal(scans(i), taken, `${i}`);
+    assert.equal(scans(11), 0);
+    assert.equal(scans(9), 0);
+    for (const i of [0, 1, 2, 3]) assert.equal(scans(i), taken, `${i}`);
+    small.dispose();
+  });
+
   test("reads and writes ranges of one buffer", async () => {
     const items = words(1000);
     const buffer = bufferOf(items, 12000);
