@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 #include <unordered_set>
-#include <utility>
+#include <vector>
 
 #include "exec/context_impl.h"
 #include "plan/grid.h"
@@ -95,33 +95,32 @@ void BindGroupCache::begin_recording(std::size_t groups, std::uint64_t kept_byte
   if (bytes_since_ > kept_bytes / 2) drop_stale(kept_bytes);
 }
 
-// The buffers that were used last stay, up to the bytes; groups that name another are dropped.
+// Buffers stay from the last used on, as many as the bytes allow; groups that name another are dropped.
 void BindGroupCache::drop_stale(std::uint64_t kept_bytes) {
   bytes_since_ = 0;
-  std::unordered_map<WGPUBuffer, std::uint64_t> last_uses;
-  for (const auto& [hash, bucket] : groups_) {
-    for (const Entry& entry : bucket) {
-      for (std::uint32_t i = 0; i < entry.bound.count; ++i) {
-        std::uint64_t& last = last_uses[entry.bound.items[i].buffer];
-        last = std::max(last, entry.last_recording);
-      }
-    }
+  std::vector<Entry*> newest_first;
+  newest_first.reserve(count_);
+  for (auto& [hash, bucket] : groups_) {
+    for (Entry& entry : bucket) newest_first.push_back(&entry);
   }
-  std::vector<std::pair<std::uint64_t, WGPUBuffer>> newest_first;
-  for (const auto& [buffer, last] : last_uses) newest_first.emplace_back(last, buffer);
-  std::ranges::sort(newest_first, std::greater());
-  std::unordered_set<WGPUBuffer> stale;
+  std::ranges::sort(newest_first, std::greater(), &Entry::last_recording);
+  std::unordered_set<WGPUBuffer> kept;
   std::uint64_t bytes = 0;
-  for (const auto& [last, buffer] : newest_first) {
-    bytes += wgpuBufferGetSize(buffer);
-    if (bytes > kept_bytes && last + patience < recording_) stale.insert(buffer);
+  for (Entry* entry : newest_first) {
+    std::uint64_t more = 0;
+    for (const BoundBuffer& item : std::span(entry->bound.items).first(entry->bound.count)) {
+      if (!kept.contains(item.buffer)) more += wgpuBufferGetSize(item.buffer);
+    }
+    if (more != 0 && bytes + more > kept_bytes && entry->last_recording + patience < recording_) {
+      entry->group = {};
+      continue;
+    }
+    bytes += more;
+    for (const BoundBuffer& item : std::span(entry->bound.items).first(entry->bound.count)) kept.insert(item.buffer);
   }
-  if (stale.empty()) return;
-  const auto is_stale = [&](const Entry& entry) {
-    return std::ranges::any_of(std::span(entry.bound.items).first(entry.bound.count),
-                               [&](const BoundBuffer& item) { return stale.contains(item.buffer); });
-  };
-  for (auto& [hash, bucket] : groups_) count_ -= std::erase_if(bucket, is_stale);
+  for (auto& [hash, bucket] : groups_) {
+    count_ -= std::erase_if(bucket, [](const Entry& entry) { return !entry.group; });
+  }
   std::erase_if(groups_, [](const auto& bucket) { return bucket.second.empty(); });
 }
 

@@ -208,23 +208,22 @@ std::uint64_t groups_of_store(Context& context, const BufferHandle& buffer, std:
 TEST_P(Record, GroupsOfBuffersThatAreNoLongerUsedAreDropped) {
   // Room for the constants (64 KiB) and two of the buffers.
   constexpr std::uint64_t words = 16384;
-  const auto own = Context::adopt(context().device(), {.instance = context().instance(),
-                                                       .probe = false,
-                                                       .self_test = false,
-                                                       .kept_buffer_bytes = 3 * words * 4});
+  const auto own = Context::adopt(
+      context().device(),
+      {.instance = context().instance(), .probe = false, .self_test = false, .kept_buffer_bytes = 3 * words * 4});
   ASSERT_TRUE(own) << own.error().message;
   std::vector<BufferHandle> buffers;
-  for (int i = 0; i < 12; ++i) buffers.push_back(make_buffer(**own, words * 4));
+  for (int made = 0; made < 12; ++made) buffers.push_back(make_buffer(**own, words * 4));
   // The last four are kept, however large.
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(groups_of_store(**own, buffers[i], words), round == 0 ? 1u : 0u) << round << " " << i;
     }
   }
   for (const BufferHandle& buffer : std::span(buffers).subspan(4)) EXPECT_EQ(groups_of_store(**own, buffer, words), 1u);
   EXPECT_EQ(groups_of_store(**own, buffers[11], words), 0u);
   EXPECT_EQ(groups_of_store(**own, buffers[9], words), 0u);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(groups_of_store(**own, buffers[i], words), 1u) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(groups_of_store(**own, buffers[i], words), 1u) << i;
 }
 
 TEST_P(Record, GroupsOfSmallBuffersStay) {

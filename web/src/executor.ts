@@ -171,23 +171,22 @@ export class Executor {
     ++this.#generation;
   }
 
-  // Buffers that only groups still name would fill the memory: those that were used last stay, up to the bytes, and
-  // groups that name another are dropped.
+  // Buffers that only groups still name would fill the memory. They stay from the last used on, as many as the bytes
+  // allow; groups that name another are dropped.
   #dropStale(): void {
     this.#bytesSince = 0;
-    const lastUses = new Map<GPUBuffer, number>();
-    for (const { bound, lastRecording } of this.#bindGroups.values()) {
-      for (const { buffer } of bound) lastUses.set(buffer, Math.max(lastUses.get(buffer) ?? 0, lastRecording));
-    }
-    const stale = new Set<GPUBuffer>();
+    const newestFirst = [...this.#bindGroups].sort(([, a], [, b]) => b.lastRecording - a.lastRecording);
+    const kept = new Set<GPUBuffer>();
     let bytes = 0;
-    for (const [buffer, last] of [...lastUses].sort(([, a], [, b]) => b - a)) {
-      bytes += buffer.size;
-      if (bytes > this.#keptBytes && last + PATIENCE < this.#recording) stale.add(buffer);
-    }
-    if (stale.size === 0) return;
-    for (const [key, { bound }] of this.#bindGroups) {
-      if (bound.some(({ buffer }) => stale.has(buffer))) this.#bindGroups.delete(key);
+    for (const [key, { bound, lastRecording }] of newestFirst) {
+      let more = 0;
+      for (const { buffer } of bound) more += kept.has(buffer) ? 0 : buffer.size;
+      if (more !== 0 && bytes + more > this.#keptBytes && lastRecording + PATIENCE < this.#recording) {
+        this.#bindGroups.delete(key);
+        continue;
+      }
+      bytes += more;
+      for (const { buffer } of bound) kept.add(buffer);
     }
     this.#forgetRecordings(); // they name buffers, too
   }
