@@ -8,8 +8,8 @@
 namespace upsweep {
 
 /// A range of a GPU buffer. The buffer needs the usage Storage; the caller keeps it alive until the recorded commands
-/// have been submitted. The context's cached bind groups (the last 4096) keep it in memory until
-/// Context::release_bindings(), even if the caller has released it: call that after buffers were replaced.
+/// have been submitted. The context's cached bind groups keep it in memory for some recordings even if the caller has
+/// released it (ContextOptions::kept_buffer_bytes); Context::release_bindings() lets go of it at once.
 struct BufferView {
   WGPUBuffer buffer = nullptr;
   std::uint64_t offset_bytes = 0;
