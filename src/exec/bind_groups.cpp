@@ -3,7 +3,6 @@
 #include <cstring>
 #include <format>
 #include <functional>
-#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -43,14 +42,9 @@ void ConstantPool::clear() {
   used_ = chunk_bytes;
 }
 
-bool BoundSet::operator==(const BoundSet& other) const {
-  return count == other.count && std::equal(items.begin(), items.begin() + count, other.items.begin());
-}
-
 Result<WGPUBindGroup> BindGroupCache::get(Context::Impl& context, const Pipeline& pipeline, const BoundSet& bound) {
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(pipeline.layout.get());
-  for (std::uint32_t i = 0; i < bound.count; ++i) {
-    const BoundBuffer& item = bound.items[i];
+  for (const BoundBuffer& item : bound.used()) {
     hash = hash_number(reinterpret_cast<std::uintptr_t>(item.buffer), hash);
     hash = hash_number(item.offset, hash);
     hash = hash_number(item.size, hash);
@@ -108,7 +102,7 @@ void BindGroupCache::drop_stale(std::uint64_t kept_bytes) {
   std::uint64_t bytes = 0;
   for (Entry* entry : newest_first) {
     std::uint64_t more = 0;
-    for (const BoundBuffer& item : std::span(entry->bound.items).first(entry->bound.count)) {
+    for (const BoundBuffer& item : entry->bound.used()) {
       if (!kept.contains(item.buffer)) more += wgpuBufferGetSize(item.buffer);
     }
     if (more != 0 && bytes + more > kept_bytes && entry->last_recording + patience < recording_) {
@@ -116,7 +110,7 @@ void BindGroupCache::drop_stale(std::uint64_t kept_bytes) {
       continue;
     }
     bytes += more;
-    for (const BoundBuffer& item : std::span(entry->bound.items).first(entry->bound.count)) kept.insert(item.buffer);
+    for (const BoundBuffer& item : entry->bound.used()) kept.insert(item.buffer);
   }
   for (auto& [hash, bucket] : groups_) {
     count_ -= std::erase_if(bucket, [](const Entry& entry) { return !entry.group; });

@@ -2,6 +2,7 @@
 // The state behind Context, divided by what it keeps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -157,7 +158,8 @@ struct BoundSet {
   static constexpr std::size_t most = 16;
   std::array<BoundBuffer, most> items;
   std::uint32_t count = 0;
-  bool operator==(const BoundSet& other) const;
+  [[nodiscard]] std::span<const BoundBuffer> used() const { return std::span(items).first(count); }
+  bool operator==(const BoundSet& other) const { return std::ranges::equal(used(), other.used()); }
 };
 
 class BindGroupCache {

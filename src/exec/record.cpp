@@ -65,7 +65,7 @@ Status check_overlaps(const Plan& plan, std::span<const BufferView> views) {
 // Which read bindings must become read_write, since the dispatch writes another range of their buffer. One buffer may
 // be bound several times in a dispatch if all its bindings read, or all may write and are disjoint.
 Result<SharedBindings> find_shared(const Kernel& kernel, const BoundSet& bound, std::uint32_t alignment) {
-  const std::span<const BoundBuffer> items(bound.items.data(), bound.count);
+  const std::span<const BoundBuffer> items = bound.used();
   const auto kind_of = [&](const BoundBuffer& item) {
     return std::ranges::find(kernel.bindings, item.binding, &KernelBinding::index)->kind;
   };

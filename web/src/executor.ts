@@ -175,6 +175,7 @@ export class Executor {
   // allow; groups that name another are dropped.
   #dropStale(): void {
     this.#bytesSince = 0;
+    const before = this.#bindGroups.size;
     const newestFirst = [...this.#bindGroups].sort(([, a], [, b]) => b.lastRecording - a.lastRecording);
     const kept = new Set<GPUBuffer>();
     let bytes = 0;
@@ -188,7 +189,7 @@ export class Executor {
       bytes += more;
       for (const { buffer } of bound) kept.add(buffer);
     }
-    this.#forgetRecordings(); // they name buffers, too
+    if (this.#bindGroups.size < before) this.#forgetRecordings(); // they name buffers, too
   }
 
   /** Makes working memory anew when plans need it next. Commands recorded before keep the old one. */
