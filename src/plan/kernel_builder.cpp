@@ -122,7 +122,8 @@ std::string_view taken_name(std::string_view text) {
   return {};
 }
 
-// Behind the comment that begins at `at`; `at` itself if none does. Comments in /* and */ nest.
+// Behind the comment that begins at `at`; `at` itself if none does; npos if it is not closed. Comments in /* and */
+// nest.
 std::size_t end_of_comment(std::string_view text, std::size_t at) {
   if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
   if (text.substr(at, 2) != "/*") return at;
@@ -134,11 +135,21 @@ std::size_t end_of_comment(std::string_view text, std::size_t at) {
     if (two == "*/") --depth;
     at += is_mark ? 2 : 1;
   } while (depth > 0 && at < text.size());
-  return at;
+  return depth == 0 ? at : std::string_view::npos;
 }
 
-// The line where brackets cease to match, counted from 1; 0 if all do. What is left open would swallow the library's
-// text.
+// The first of `characters` outside comments; npos if there is none.
+std::size_t find_outside_comments(std::string_view text, std::string_view characters) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_comment(text, at);
+    if (end == at && characters.contains(text[at])) return at;
+    at = std::max(end, at + 1);
+  }
+  return std::string_view::npos;
+}
+
+// The line where brackets cease to match or a comment is not closed, counted from 1; 0 if all are well. What is left
+// open would swallow the library's text.
 std::size_t line_of_open_bracket(std::string_view text) {
   constexpr std::string_view opening = "([{";
   constexpr std::string_view closing = ")]}";
@@ -148,6 +159,7 @@ std::size_t line_of_open_bracket(std::string_view text) {
   std::string open;
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t end = end_of_comment(text, at); end != at) {
+      if (end == std::string_view::npos) return line_of(at);
       at = end;
       continue;
     }
@@ -163,11 +175,15 @@ std::size_t line_of_open_bracket(std::string_view text) {
 
 }  // namespace
 
+void KernelBuilder::check_brackets(std::string_view origin, std::string_view text) {
+  const std::size_t line = line_of_open_bracket(text);
+  if (line == 0 || !refused_.empty()) return;
+  refused_ = std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line);
+}
+
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
-  if (const std::size_t line = line_of_open_bracket(text); line != 0 && refused_.empty()) {
-    refused_ = std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line);
-  }
+  check_brackets(origin, text);
   if (const std::string_view name = taken_name(text); !name.empty() && refused_.empty()) {
     refused_ =
         std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name);
@@ -175,6 +191,20 @@ KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view t
   const bool known = std::ranges::any_of(caller_, [&](const Piece& piece) { return piece.text == text; });
   if (!known) caller_.push_back({std::move(origin), std::string(text)});
   return *this;
+}
+
+KernelBuilder& KernelBuilder::caller_expression(std::string origin, std::string_view head,
+                                                std::string_view expression) {
+  const std::size_t wrong = find_outside_comments(expression, ";{}");
+  if (wrong != std::string_view::npos && refused_.empty()) {
+    refused_ =
+        std::format("The {} has a \"{}\": it is to be one WGSL expression. What it calls goes into the text beside it.",
+                    origin, expression[wrong]);
+  }
+  check_brackets(origin, expression);
+  // A comment may end it.
+  const std::string_view end = expression.contains("//") ? "\n" : "";
+  return generated(std::move(origin), std::format("{} {{ return {}{}; }}\n", head, expression, end));
 }
 
 KernelBuilder& KernelBuilder::generated(std::string origin, std::string_view text) {

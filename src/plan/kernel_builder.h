@@ -24,6 +24,8 @@ class KernelBuilder {
   KernelBuilder& alias(std::string_view name, std::string_view type);
   // Text that the caller wrote, named in messages by `origin`. Repeated texts are taken once.
   KernelBuilder& caller_text(std::string origin, std::string_view text);
+  // The function `head` of what the caller wrote as one expression, named in messages by `origin`.
+  KernelBuilder& caller_expression(std::string origin, std::string_view head, std::string_view expression);
   // Text that a planner made: adapters, unrolled loops.
   KernelBuilder& generated(std::string origin, std::string_view text);
   // An embedded file, taken once.
@@ -38,6 +40,7 @@ class KernelBuilder {
     std::string origin;
     std::string text;
   };
+  void check_brackets(std::string_view origin, std::string_view text);
   Kernel kernel_;
   std::string directives_;
   std::string prelude_;

@@ -204,5 +204,24 @@ TEST(KernelBuilder, BracketsOfACallersTextMatch) {
   }
 }
 
+TEST(KernelBuilder, ExpressionsOfACallerAreOneExpression) {
+  const auto text = [](std::string_view expression) {
+    KernelBuilder builder("test");
+    builder.caller_expression("predicate expression", "fn item_passes(x: u32) -> bool", expression);
+    const auto kernel = std::move(builder).build();
+    return kernel ? (*kernel)->text : kernel.error().message;
+  };
+  EXPECT_EQ(text("x > 5u"), "fn item_passes(x: u32) -> bool { return x > 5u; }\n");
+  EXPECT_EQ(text("x > 5u // {large};"), "fn item_passes(x: u32) -> bool { return x > 5u // {large};\n; }\n");
+  EXPECT_EQ(text("x > /* ; */ 5u"), "fn item_passes(x: u32) -> bool { return x > /* ; */ 5u; }\n");
+  for (const std::string_view wrong : {"true; } fn other() -> bool { return false", "x > 5u; return true", "x > 5u;"}) {
+    EXPECT_THAT(text(wrong), HasSubstr("The predicate expression has a \";\": it is to be one WGSL expression"));
+  }
+  EXPECT_THAT(text("true } fn other() { }"), HasSubstr("has a \"}\""));
+  EXPECT_THAT(text("(x > 5u"), HasSubstr("predicate expression:1: brackets are opened and not closed"));
+  EXPECT_THAT(text("x > 5u)"), HasSubstr("predicate expression:1: brackets are opened and not closed"));
+  EXPECT_THAT(text("x > /* 5u"), HasSubstr("predicate expression:1: "));
+}
+
 }  // namespace
 }  // namespace upsweep

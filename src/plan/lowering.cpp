@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/lowering.h"
 
+#include <algorithm>
+#include <cctype>
 #include <format>
 
 namespace upsweep {
@@ -159,9 +161,18 @@ Status lower_logical(LoweredOperator& lowered, const BinaryOperator& op, const E
   return {};
 }
 
+bool is_wgsl_name(std::string_view text) {
+  const auto is_part = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::ranges::all_of(text, is_part);
+}
+
 Status lower_custom(LoweredOperator& lowered, const BinaryOperator& op, const ElementType& value) {
   if (op.function.empty() || op.identity.empty()) {
     return fail(ErrorKind::invalid_request, "A custom operator needs the name of its function and its identity.");
+  }
+  if (!is_wgsl_name(op.function)) {
+    return fail(ErrorKind::invalid_request, std::format("\"{}\" is no name of a WGSL function.", op.function));
   }
   lowered.accumulator = stored_type(value).value;
   lowered.combine_expression = std::format("{}(a, b)", op.function);
@@ -240,9 +251,9 @@ void add_operator(KernelBuilder& builder, const BinaryOperator& op, const Elemen
                                 lowered.combine_expression));
   builder.generated("adapters", std::format("fn result_value(a: {}) -> RawResult {{ return {}; }}\n", names.accumulator,
                                             lowered.result_expression));
-  builder.generated(
-      std::format("identity of operator \"{}\"", to_string(op)),
-      std::format("fn {}() -> {} {{ return {}; }}\n", names.identity, names.accumulator, lowered.identity_expression));
+  builder.caller_expression(std::format("identity of operator \"{}\"", to_string(op)),
+                            std::format("fn {}() -> {}", names.identity, names.accumulator),
+                            lowered.identity_expression);
   for (const std::string& part : lowered.parts) builder.part(part);
 }
 

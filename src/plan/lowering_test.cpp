@@ -181,6 +181,14 @@ TEST(Lowering, RefusesWellKnownOperatorsOfStructs) {
             "accepted");
 }
 
+TEST(Lowering, RefusesNamesOfFunctionsThatAreNone) {
+  for (const char* name : {"m(a, b);//", "2m", "m n", "m;"}) {
+    EXPECT_THAT(error_of(BinaryOperator::custom(name, "fn m(a: u32, b: u32) -> u32 { return a + b; }", "0u"),
+                         ElementType::u32()),
+                HasSubstr(std::string("\"") + name + "\" is no name of a WGSL function."));
+  }
+}
+
 TEST(Lowering, RefusesCustomOperatorsWithoutNameOrIdentity) {
   EXPECT_THAT(error_of(BinaryOperator::custom("", "fn f() {}", "0u"), ElementType::u32()), HasSubstr("needs the name"));
   EXPECT_THAT(error_of(BinaryOperator::custom("f", "fn f() {}", ""), ElementType::u32()), HasSubstr("its identity"));

@@ -148,29 +148,34 @@ void add_tile_output(KernelBuilder& builder, const ElementType& output, const Ti
   builder.generated("output", text);
 }
 
-Result<std::string> equality_function(const std::string& name, const ElementType& type, const Equality& equality) {
-  const std::string value = stored_type(type).value;
-  std::string expression = equality.expression;
-  if (expression.empty()) {
-    if (type.is_struct()) {
-      return fail(ErrorKind::invalid_request,
-                  std::format("Items of the struct {} need an equality: a WGSL expression of a and b.", type.name));
-    }
-    if (type.is_float()) {
-      // By bits: WGSL lets an implementation assume that there is no NaN, and a device may flush subnormals.
-      const std::string cast = type.components == 1 ? "u32" : std::format("vec{}<u32>", type.components);
-      const auto splat = [&](std::string_view word) {
-        return type.components == 1 ? std::string(word) : std::format("{}({})", cast, word);
-      };
-      return std::format(
-          "fn {0}(a: {1}, b: {1}) -> bool {{\n  let x = bitcast<{2}>(a);\n  let y = bitcast<{2}>(b);\n"
-          "  let m = x & {3};\n  let n = y & {3};\n"
-          "  return all((x == y) | ((m | n) == {4}) | ((m > {5}) & (n > {5})));\n}}\n",
-          name, value, cast, splat("0x7fffffffu"), splat("0u"), splat("0x7f800000u"));
-    }
-    expression = type.components == 1 && !type.is_64_bit() ? "a == b" : "all(a == b)";
+Status check_equality(const ElementType& type, const Equality& equality) {
+  if (equality.expression.empty() && type.is_struct()) {
+    return fail(ErrorKind::invalid_request,
+                std::format("Items of the struct {} need an equality: a WGSL expression of a and b.", type.name));
   }
-  return std::format("fn {0}(a: {1}, b: {1}) -> bool {{ return {2}; }}\n", name, value, expression);
+  return {};
+}
+
+void add_equality(KernelBuilder& builder, std::string_view name, const ElementType& type, const Equality& equality) {
+  const std::string head = std::format("fn {0}(a: {1}, b: {1}) -> bool", name, stored_type(type).value);
+  const std::string origin = "equality expression";
+  builder.caller_text("equality", equality.wgsl);
+  if (!equality.expression.empty()) {
+    builder.caller_expression(origin, head, equality.expression);
+  } else if (type.is_float()) {
+    // By bits: WGSL lets an implementation assume that there is no NaN, and a device may flush subnormals.
+    const std::string cast = type.components == 1 ? "u32" : std::format("vec{}<u32>", type.components);
+    const auto splat = [&](std::string_view word) {
+      return type.components == 1 ? std::string(word) : std::format("{}({})", cast, word);
+    };
+    builder.generated(origin, std::format("{0} {{\n  let x = bitcast<{1}>(a);\n  let y = bitcast<{1}>(b);\n"
+                                          "  let m = x & {2};\n  let n = y & {2};\n"
+                                          "  return all((x == y) | ((m | n) == {3}) | ((m > {4}) & (n > {4})));\n}}\n",
+                                          head, cast, splat("0x7fffffffu"), splat("0u"), splat("0x7f800000u")));
+  } else {
+    const bool is_vector = type.components > 1 || type.is_64_bit();
+    builder.generated(origin, std::format("{} {{ return {}; }}\n", head, is_vector ? "all(a == b)" : "a == b"));
+  }
 }
 
 std::uint32_t items_per_flag_word(FlagFormat format) {

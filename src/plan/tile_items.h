@@ -45,8 +45,11 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items);
 // Bindings `output` (3), or `output_units` and `output_tail` (4, 5); params output_first, tail_first, tail_items.
 void add_tile_output(KernelBuilder& builder, const ElementType& output, const TileItems& items);
 
-// `fn name(a: Type, b: Type) -> bool` for an equality; Type is what expressions of `type` see.
-Result<std::string> equality_function(const std::string& name, const ElementType& type, const Equality& equality);
+// Structs need an equality of the caller's.
+Status check_equality(const ElementType& type, const Equality& equality);
+// `fn name(a: Type, b: Type) -> bool`, with the caller's text; Type is what expressions of `type` see. For an equality
+// that was checked.
+void add_equality(KernelBuilder& builder, std::string_view name, const ElementType& type, const Equality& equality);
 
 // Items whose flags share a word.
 std::uint32_t items_per_flag_word(FlagFormat format);

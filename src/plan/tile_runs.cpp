@@ -5,14 +5,6 @@
 
 namespace upsweep {
 
-Status add_equality(KernelBuilder& builder, const ElementType& type, const Equality& equality) {
-  builder.caller_text("equality", equality.wgsl);
-  const auto text = equality_function("same_item", type, equality);
-  if (!text) return std::unexpected(text.error());
-  builder.generated("equality expression", *text);
-  return {};
-}
-
 std::string heads_text(const TileItems& items) {
   std::string mask;
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {

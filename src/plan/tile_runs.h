@@ -11,9 +11,6 @@
 
 namespace upsweep {
 
-// The equality as `same_item(a: Item, b: Item)`, with the caller's text. Needs Item of add_tile_items.
-Status add_equality(KernelBuilder& builder, const ElementType& type, const Equality& equality);
-
 // heads_of(items: RawUnit, before: RawItem, unit, range) -> u32: bit k where item k begins a run, `before` being the
 // item in front of the unit's first.
 std::string heads_text(const TileItems& items);

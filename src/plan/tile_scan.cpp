@@ -1021,6 +1021,10 @@ Result<Plan> plan_tiles(PlanBuilder plan, const MakeTileProgram& make, bool use_
       tuning.max_workgroups == 0) {
     return fail(ErrorKind::invalid_request, std::format("Tuning out of range: {}.", to_string(tuning)));
   }
+  if (tuning.workgroup_size > traits.max_workgroup_size) {
+    return fail(ErrorKind::unsupported, std::format("A workgroup of {} threads is larger than the device's limit ({}).",
+                                                    tuning.workgroup_size, traits.max_workgroup_size));
+  }
   if (use_vectors) {
     // Views begin at items: of vectors, at powers of two.
     const auto output = make(true, tuning).vector_output;

@@ -34,8 +34,7 @@ void add_units(KernelBuilder& builder, const AdjacentDifferenceShape& shape, con
   // Its own mask is of no use: every item is stored.
   add_marked_units(builder, items, "fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 { return 0u; }\n",
                    true, true);
-  builder.generated("difference expression",
-                    std::format("fn item_difference(x: Item, before: Item) -> Item {{ return {}; }}\n", expression));
+  builder.caller_expression("difference expression", "fn item_difference(x: Item, before: Item) -> Item", expression);
   if (shape.input.scalar == Scalar::f16) builder.part("float16.wgsl");
 }
 

@@ -25,14 +25,13 @@ Status add_units(KernelBuilder& builder, const PartitionShape& shape, const Tile
     text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
            flag_function("is_flagged", *shape.first.flags, "flags", "flags_first");
   } else {
-    builder.generated("predicate expression", std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n",
-                                                          shape.first.expression));
+    builder.caller_expression("predicate expression", "fn item_passes(x: Item, i: u32) -> bool",
+                              shape.first.expression);
   }
   if (shape.second) {
     builder.caller_text("second predicate", shape.second->wgsl);
-    builder.generated(
-        "second predicate expression",
-        std::format("fn item_passes_second(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.second->expression));
+    builder.caller_expression("second predicate expression", "fn item_passes_second(x: Item, i: u32) -> bool",
+                              shape.second->expression);
   }
   text += "fn part_mask(items: RawUnit, unit: u32, range: Range) -> u32 {\n  var mask = 0u;\n";
   for (std::uint32_t k = 0; k < items.unit_items; ++k) {

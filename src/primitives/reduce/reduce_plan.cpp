@@ -138,15 +138,14 @@ void add_source(KernelBuilder& builder, const Problem& problem, Source source, b
     builder.alias("RawSecond", second.raw).alias("Second", second.value);
     builder.caller_text(std::format("type \"{}\"", shape.second_input->name), shape.second_input->declaration);
     adapters += std::format("fn second_value(raw: RawSecond) -> Second {{ return {}; }}\n", second.load);
-    builder.generated("transform expression",
-                      std::format("fn transform(x: Item, y: Second, i: u32) -> Value {{ return {}; }}\n",
-                                  shape.transform.expression));
+    builder.caller_expression("transform expression", "fn transform(x: Item, y: Second, i: u32) -> Value",
+                              shape.transform.expression);
     builder.generated("adapters", adapters);
     builder.part("reduce_input.pairs.wgsl");
     if (vectors) builder.part("reduce_input.pairs_vector.wgsl");
   } else {
-    builder.generated("transform expression", std::format("fn transform(x: Item, i: u32) -> Value {{ return {}; }}\n",
-                                                          shape.transform.expression));
+    builder.caller_expression("transform expression", "fn transform(x: Item, i: u32) -> Value",
+                              shape.transform.expression);
     builder.generated("adapters", adapters);
     builder.part("reduce_input.items.wgsl");
     if (vectors) builder.part("reduce_input.items_vector.wgsl");

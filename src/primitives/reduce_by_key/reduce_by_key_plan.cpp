@@ -86,13 +86,11 @@ bool has_split_types(const ReduceByKeyShape& shape) {
 }
 
 // Keys with their equality, values with their types.
-Result<ValueText> add_keys_and_values(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
+ValueText add_keys_and_values(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
   const StoredType value = stored_type(problem.shape.input);
   builder.alias("RawValue", value.raw);
   add_tile_items(builder, keys);
-  if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) {
-    return std::unexpected(ok.error());
-  }
+  add_equality(builder, "same_item", problem.shape.key, problem.shape.equality);
   const std::uint32_t count = keys.unit_items;
   builder.alias("ValueUnit", unit_type(problem.shape.input, count));
   ValueText text;
@@ -112,12 +110,11 @@ Result<ValueText> add_keys_and_values(KernelBuilder& builder, const Problem& pro
 }
 
 Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
-  const auto value_text = add_keys_and_values(builder, problem, keys);
-  if (!value_text) return std::unexpected(value_text.error());
+  const ValueText value_text = add_keys_and_values(builder, problem, keys);
   const std::uint32_t count = keys.unit_items;
   const bool vectors = count > 1;
   const TileItems values{.type = problem.shape.input, .unit_items = count};
-  std::string text = head_mask_text(keys) + value_text->declarations;
+  std::string text = head_mask_text(keys) + value_text.declarations;
   const std::string keep = words_of_type(problem.op.accumulator) != 0
                                ? "  return select(no_value(), value, is_kept);\n"
                                : "  if (is_kept) { return value; }\n  return no_value();\n";
@@ -149,10 +146,10 @@ Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems
       "  let first = unit * UNIT_ITEMS;\n  let inside = {4};\n"
       "  return Unit(loaded.items, loaded.values, (item_mask(loaded, unit, range) & inside) | (inside << 4u));\n}}\n"
       "fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{ return {5}; }}\n",
-      keep, value_text->before,
+      keep, value_text.before,
       vectors ? "value_units[(unit * UNIT_ITEMS - params.input_first + params.values_first) / UNIT_ITEMS]"
               : "load_value_at(unit, range)",
-      vectors ? std::format("ValueUnit({})", value_text->by_item) : value_text->by_item, value_text->inside, total);
+      vectors ? std::format("ValueUnit({})", value_text.by_item) : value_text.by_item, value_text.inside, total);
   builder.generated("units", text);
   return {};
 }
@@ -223,12 +220,11 @@ void add_sink(KernelBuilder& builder, const TileItems& keys, std::uint32_t stage
 
 // For sums that wrap: nothing but sums and counts is scanned.
 Status add_difference_units(KernelBuilder& builder, const Problem& problem, const TileItems& keys) {
-  const auto value_text = add_keys_and_values(builder, problem, keys);
-  if (!value_text) return std::unexpected(value_text.error());
+  const ValueText value_text = add_keys_and_values(builder, problem, keys);
   const std::uint32_t count = keys.unit_items;
   const bool vectors = count > 1;
   const TileItems values{.type = problem.shape.input, .unit_items = count};
-  std::string text = heads_text(keys) + value_text->declarations;
+  std::string text = heads_text(keys) + value_text.declarations;
   std::string items;
   std::string sum;
   std::string to_head;
@@ -248,14 +244,14 @@ Status add_difference_units(KernelBuilder& builder, const Problem& problem, cons
       "fn inside_mask(unit: u32, range: Range) -> u32 {{\n  let first = unit * UNIT_ITEMS;\n  return {0};\n}}\n"
       "fn load_before(unit: u32, range: Range) -> RawItem {{\n  return {2};\n}}\n"
       "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n  return {1};\n}}\n",
-      value_text->inside,
+      value_text.inside,
       // Both begin alike: what they differ by is whole units.
       vectors ? "value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS]"
               : "values[unit - params.input_first + params.values_first]",
-      value_text->before);
+      value_text.before);
   // As add_tile_items() does with the keys.
   text += std::format("fn load_values_apart(unit: u32, range: Range) -> ValueUnit {{\n  return {};\n}}\n",
-                      vectors ? std::format("ValueUnit({})", value_text->by_item) : value_text->by_item);
+                      vectors ? std::format("ValueUnit({})", value_text.by_item) : value_text.by_item);
   text += vectors ? "struct ValueEnds {\n  first: ValueUnit,\n  last: ValueUnit,\n}\n"
                     "fn load_value_ends(range: Range) -> ValueEnds {\n"
                     "  return ValueEnds(load_values_apart(range.begin / UNIT_ITEMS, range),\n"
@@ -510,7 +506,7 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
     add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
   };
   program.add_units = [&problem, keys](KernelBuilder& builder, bool) -> Status {
-    if (const Status ok = add_equality(builder, problem.shape.key, problem.shape.equality); !ok) return ok;
+    add_equality(builder, "same_item", problem.shape.key, problem.shape.equality);
     add_marked_units(builder, keys, head_mask_text(keys), true, true);
     return {};
   };
@@ -646,8 +642,7 @@ Result<Plan> plan_reduce_by_key(const ReduceByKeyShape& shape, const DeviceTrait
   const auto refuse = [](std::string message) { return fail(ErrorKind::invalid_request, std::move(message)); };
   if (const Status ok = check_tile_request(traits, {&shape.key, &shape.input}, count); !ok)
     return std::unexpected(ok.error());
-  const auto equality = equality_function("same_item", shape.key, shape.equality);
-  if (!equality) return std::unexpected(equality.error());
+  if (const Status ok = check_equality(shape.key, shape.equality); !ok) return std::unexpected(ok.error());
   auto lowered = lower_operator(shape.combine, shape.input, shape.output ? &*shape.output : nullptr);
   if (!lowered) return with_context(lowered.error(), "planning a reduction by key");
   const Problem problem{shape, std::move(*lowered)};

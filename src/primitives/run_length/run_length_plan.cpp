@@ -264,7 +264,7 @@ TileProgram make_counting_program(const RunLengthShape& shape, const TileItems& 
   program.late_publish = true;
   program.add_types = add_count_types;
   program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
-    if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
+    add_equality(builder, "same_item", shape.input, shape.equality);
     add_marked_units(builder, items, head_mask_text(items), true, true);
     return {};
   };
@@ -319,7 +319,7 @@ TileProgram make_program(const RunLengthShape& shape, const Slots& slots, const 
                       "  return vec2u(a.x + b.x, max(a.y, b.y));\n}\n");
   };
   program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
-    if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
+    add_equality(builder, "same_item", shape.input, shape.equality);
     add_marked_units(builder, items, mask_text(shape, items), true, false);
     builder.generated(
         "totals", std::format("fn unit_total(u: Unit, unit: u32, range: Range) -> Accumulator {{\n"
@@ -370,8 +370,7 @@ Result<Plan> plan_run_length(const RunLengthShape& shape, const DeviceTraits& tr
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
   if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
-  const auto equality = equality_function("same_item", shape.input, shape.equality);
-  if (!equality) return std::unexpected(equality.error());
+  if (const Status ok = check_equality(shape.input, shape.equality); !ok) return std::unexpected(ok.error());
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("run_length", traits);
   plan.note(std::format("runs of {} items{}", shape.input.name, shape.only_repeated ? ", repeated ones only" : ""));

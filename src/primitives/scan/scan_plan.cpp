@@ -93,10 +93,8 @@ Result<std::string> head_functions(const Problem& problem, const TileItems& item
       const StoredType key = stored_type(segments.key);
       builder.alias("RawKey", key.raw);
       builder.caller_text(std::format("type \"{}\"", segments.key.name), segments.key.declaration);
-      builder.caller_text("equality", segments.equality.wgsl);
-      const auto equality = equality_function("same_key", segments.key, segments.equality);
-      if (!equality) return std::unexpected(equality.error());
-      builder.generated("equality expression", *equality);
+      if (const Status ok = check_equality(segments.key, segments.equality); !ok) return std::unexpected(ok.error());
+      add_equality(builder, "same_key", segments.key, segments.equality);
       text += std::format(
           "@group(0) @binding(8) var<storage, read> keys: array<RawKey>;\n"
           "fn key_value(raw: RawKey) -> {} {{ return {}; }}\n"
@@ -141,8 +139,8 @@ std::string item_sum(const Problem& problem, std::uint32_t k) {
 Status add_units(KernelBuilder& builder, const Problem& problem, const TileItems& items) {
   const std::uint32_t count = items.unit_items;
   builder.caller_text("transform", problem.shape.transform.wgsl);
-  builder.generated("transform expression", std::format("fn transform(x: Item, i: u32) -> Value {{ return {}; }}\n",
-                                                        problem.shape.transform.expression));
+  builder.caller_expression("transform expression", "fn transform(x: Item, i: u32) -> Value",
+                            problem.shape.transform.expression);
   add_tile_items(builder, items);
   std::string text;
   const auto heads = head_functions(problem, items, builder);
@@ -234,8 +232,9 @@ void add_sink(KernelBuilder& builder, const Problem& problem, const TileItems& i
     text = std::format("fn stored(a: Accumulator, i: u32) -> RawOutput {{ return result_value({}); }}\n", inner);
   } else {
     const StoredType output = stored_type(problem.output);
-    builder.generated("store expression", std::format("fn store_transform(x: {}, i: u32) -> {} {{ return {}; }}\n",
-                                                      result.value, output.value, shape.store.expression));
+    builder.caller_expression("store expression",
+                              std::format("fn store_transform(x: {}, i: u32) -> {}", result.value, output.value),
+                              shape.store.expression);
     std::string raw = "value";
     if (problem.output.scalar == Scalar::f32) {
       raw = std::format("bitcast<{}>(value)", output.raw);

@@ -903,6 +903,9 @@ TEST(ScanRefusals, TuningsOutOfRangeAreNamed) {
                                    ScanTuning{.rows = 0}, ScanTuning{.rows = 17}, ScanTuning{.max_workgroups = 0}}) {
     EXPECT_THAT(refusal(flat(10), least_traits(), tuning), HasSubstr("Tuning out of range: "));
   }
+  // Not what is left of it after the tile is cut to fit into workgroup memory.
+  EXPECT_THAT(refusal(flat(10), least_traits(), ScanTuning{.workgroup_size = 65536}, ErrorKind::unsupported),
+              HasSubstr("A workgroup of 65536 threads is larger than the device's limit (256)."));
 }
 
 TEST(ScanRefusals, LimitsThatTheRequestBreaksAreNamed) {

@@ -164,6 +164,14 @@ TEST_P(SelectShapesGpu, AnyShareMayPass) {
   }
 }
 
+TEST_P(SelectShapesGpu, ExpressionsMayHoldComments) {
+  const std::vector<std::uint32_t> items{4, 5, 6, 7};
+  for (const char* expression : {"x > 5u // large", "x > /* ; */ 5u", "x // }\n > 5u"}) {
+    check(items, {.input = ElementType::u32(), .predicate = Predicate::of(expression)}, {.tuning = one_path()},
+          [](std::uint32_t x, std::uint32_t) { return x > 5; });
+  }
+}
+
 TEST_P(SelectShapesGpu, HalvesAreSelected) {
   if (!context().traits().f16) GTEST_SKIP() << "the device lacks the feature shader-f16";
   const auto items = random_items<Half>(affordable(9001), test_seed());

@@ -70,9 +70,8 @@ TileProgram make_program(const SelectShape& shape, const Slots& slots, const Dev
       text = "@group(0) @binding(7) var<storage, read> flags: array<u32>;\n" +
              flag_function("is_flagged", *shape.predicate.flags, "flags", "flags_first");
     } else {
-      builder.generated(
-          "predicate expression",
-          std::format("fn item_passes(x: Item, i: u32) -> bool {{ return {}; }}\n", shape.predicate.expression));
+      builder.caller_expression("predicate expression", "fn item_passes(x: Item, i: u32) -> bool",
+                                shape.predicate.expression);
     }
     text += std::format("fn item_mask(loaded: Loaded, unit: u32, range: Range) -> u32 {{\n  return {};\n}}\n", mask);
     add_marked_units(builder, items, text, false, true);

@@ -39,7 +39,7 @@ TileProgram make_program(const UniqueShape& shape, const Slots& slots, const Dev
   const TileItems items{.type = shape.input, .unit_items = program.unit_items};
   program.add_types = add_count_types;
   program.add_units = [&shape, items](KernelBuilder& builder, bool) -> Status {
-    if (const Status ok = add_equality(builder, shape.input, shape.equality); !ok) return ok;
+    add_equality(builder, "same_item", shape.input, shape.equality);
     add_marked_units(builder, items, head_mask_text(items), true, true);
     return {};
   };
@@ -64,8 +64,7 @@ Result<Plan> plan_unique(const UniqueShape& shape, const DeviceTraits& traits, s
   const std::uint64_t count = shape.item_count.max;
   const std::uint32_t stride = shape.input.stride_bytes;
   if (const Status ok = check_tile_request(traits, {&shape.input}, count); !ok) return std::unexpected(ok.error());
-  const auto equality = equality_function("same_item", shape.input, shape.equality);
-  if (!equality) return std::unexpected(equality.error());
+  if (const Status ok = check_equality(shape.input, shape.equality); !ok) return std::unexpected(ok.error());
   const ScanTuning chosen = tuning.value_or(select_scan_tuning(shape, traits));
   PlanBuilder plan("unique", traits);
   plan.note(std::format("first items of the runs of {} items", shape.input.name));
