@@ -137,7 +137,8 @@ class Context {
   void prepare_async(const Plan& plan, std::function<void(Status)> ready);
 
   /// Records every dispatch of the plan. Views are checked against the plan (size, alignment, overlap) before anything
-  /// is recorded. Neither submits nor waits; repeated with the same plan and buffers it allocates nothing.
+  /// is recorded; arguments that the plan does not have are left alone. Neither submits nor waits; repeated with the
+  /// same plan and buffers it allocates nothing, but for bind groups after another plan has made the scratch larger.
   [[nodiscard]] Status record(RecordTarget target, const Plan& plan, std::span<const Argument> arguments);
 
   /// Lets callbacks run without waiting.
@@ -157,8 +158,9 @@ class Context {
 
   /// Compares the stride that an element type states with the device's own. Needs the instance.
   [[nodiscard]] Status check_element(const ElementType& type);
-  /// Tries (a b) c = a (b c) and identity on sampled items, on the device, by comparing stored bytes; with a tolerance
-  /// for floats of `relative_tolerance`. `samples` holds at least three packed items of the type. Needs the instance.
+  /// Tries (a b) c = a (b c), the identity and, if the operator is stated to commute, a b = b a on sampled items, on
+  /// the device, by comparing stored bytes; with a tolerance for floats of `relative_tolerance`. `samples` holds at
+  /// least three packed items of the type. Needs the instance.
   [[nodiscard]] Status check_operator(const BinaryOperator& op, const ElementType& type,
                                       std::span<const std::byte> samples, double relative_tolerance = 1e-5);
 

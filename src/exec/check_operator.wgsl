@@ -1,4 +1,4 @@
-// check_operator: both groupings of three sampled items, and the identity on either side of one.
+// check_operator: both groupings of three sampled items, the identity on either side of one, and both orders of two.
 // Needs Accumulator, combine, identity, import_value, item_value, RawItem.
 struct CheckParams {
   triple_count: u32,
@@ -17,10 +17,12 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let a = sample(thread.index * 3u);
   let b = sample(thread.index * 3u + 1u);
   let c = sample(thread.index * 3u + 2u);
-  let base = thread.index * 5u;
+  let base = thread.index * 7u;
   results[base] = combine(combine(a, b), c);
   results[base + 1u] = combine(a, combine(b, c));
   results[base + 2u] = a;
   results[base + 3u] = combine(a, identity());
   results[base + 4u] = combine(identity(), a);
+  results[base + 5u] = combine(a, b);
+  results[base + 6u] = combine(b, a);
 }

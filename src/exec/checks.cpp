@@ -49,7 +49,7 @@ Status Context::check_element(const ElementType& type) {
   KernelBuilder builder("check_element");
   if (type.scalar == Scalar::f16) builder.enable("f16");
   builder.workgroup(1, 0).alias("Element", type.wgsl_type);
-  builder.caller_text(std::format("type \"{}\"", type.name), type.declaration);
+  builder.caller_type(type);
   builder.part("thread.wgsl").part("entry.plain.wgsl").part("check_element.wgsl");
   auto kernel = std::move(builder).build();
   if (!kernel) return std::unexpected(kernel.error());
@@ -84,6 +84,7 @@ Status Context::check_element(const ElementType& type) {
 Status Context::check_operator(const BinaryOperator& op, const ElementType& type, std::span<const std::byte> samples,
                                double relative_tolerance) {
   constexpr std::uint64_t most_triples = 64;
+  constexpr std::uint64_t results_a_triple = 7;
   if (type.stride_bytes == 0) return fail(ErrorKind::invalid_request, "An element type of no size has no operators.");
   const std::uint64_t triples = std::min<std::uint64_t>(most_triples, samples.size() / type.stride_bytes / 3);
   if (triples == 0) return fail(ErrorKind::invalid_request, "Checking an operator needs at least three sampled items.");
@@ -100,7 +101,7 @@ Status Context::check_operator(const BinaryOperator& op, const ElementType& type
   if (!kernel) return std::unexpected(kernel.error());
 
   const std::uint64_t sample_bytes = triples * 3 * type.stride_bytes;
-  const std::uint64_t result_bytes = triples * 5 * lowered->accumulator_bytes;
+  const std::uint64_t result_bytes = triples * results_a_triple * lowered->accumulator_bytes;
   PlanBuilder plan("check_operator", traits());
   const SlotId input = plan.argument("samples", sample_bytes, type.stride_bytes);
   const SlotId output = plan.argument("results", result_bytes, 4);
@@ -133,7 +134,7 @@ Status Context::check_operator(const BinaryOperator& op, const ElementType& type
     return true;
   };
   for (std::uint64_t triple = 0; triple < triples; ++triple) {
-    const std::uint64_t base = triple * 5;
+    const std::uint64_t base = triple * results_a_triple;
     if (!same(base, base + 1)) {
       return fail(ErrorKind::invalid_request,
                   std::format("Operator {} is not associative: (a b) c differs from a (b c) for samples {} to {}.",
@@ -142,6 +143,11 @@ Status Context::check_operator(const BinaryOperator& op, const ElementType& type
     if (!same(base + 2, base + 3) || !same(base + 2, base + 4)) {
       return fail(ErrorKind::invalid_request,
                   std::format("Operator {}: its identity changes sample {}.", to_string(op), triple * 3));
+    }
+    if (lowered->commutative && !same(base + 5, base + 6)) {
+      return fail(ErrorKind::invalid_request,
+                  std::format("Operator {} is stated to commute, but a b differs from b a for samples {} and {}.",
+                              to_string(op), triple * 3, triple * 3 + 1));
     }
   }
   return {};

@@ -182,6 +182,19 @@ TEST_P(Checks, AWrongIdentityIsFoundOnEitherSide) {
   EXPECT_EQ(check("fn f(a: u32, b: u32) -> u32 { return b; }", "0u"), "Operator f: its identity changes sample 0.");
 }
 
+TEST_P(Checks, OperatorsThatAreStatedToCommuteDo) {
+  const auto words = random_words(30);
+  const auto check = [&](bool commutative) {
+    // The first of two that are not 0.
+    return message_of(context().check_operator(
+        BinaryOperator::custom("first", "fn first(a: u32, b: u32) -> u32 { return select(a, b, a == 0u); }", "0u",
+                               commutative),
+        ElementType::u32(), bytes_of(words)));
+  };
+  EXPECT_EQ(check(false), "ok");
+  EXPECT_EQ(check(true), "Operator first is stated to commute, but a b differs from b a for samples 0 and 1.");
+}
+
 TEST_P(Checks, OperatorsOfStructsAreComparedInTheirFields) {
   const auto type = *ElementType::structure("MinMax", "struct MinMax { low: f32, high: f32, count: vec3u }", 28, 32);
   const auto op =

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upsweep/element.h"
 
+#include <algorithm>
 #include <array>
 #include <format>
+#include <vector>
+
+#include "plan/wgsl_reader.h"
 
 namespace upsweep {
 namespace {
@@ -34,7 +38,7 @@ ElementType ElementType::vec(Scalar scalar, std::uint32_t components) {
 
 Result<ElementType> ElementType::structure(std::string name, std::string wgsl, std::uint32_t size_bytes,
                                            std::uint32_t stride_bytes) {
-  if (name.empty() || wgsl.find(name) == std::string::npos) {
+  if (!std::ranges::contains(declared_names(wgsl), name)) {
     return fail(ErrorKind::invalid_request, std::format("The text of element type \"{}\" does not declare it.", name));
   }
   if (size_bytes == 0 || size_bytes % 4 != 0 || stride_bytes % 4 != 0 || stride_bytes < size_bytes) {

@@ -2,7 +2,6 @@
 #include "plan/kernel_builder.h"
 
 #include <algorithm>
-#include <cctype>
 #include <format>
 
 #include "plan/embedded.h"
@@ -101,27 +100,6 @@ constexpr std::string_view taken_names[] = {"abs",
                                             "workgroupBarrier",
                                             "workgroupUniformLoad"};
 
-bool is_word(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-// The first name in `taken_names` that the text declares; empty if there is none. Words in comments count, too.
-std::string_view taken_name(std::string_view text) {
-  std::string_view previous;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!is_word(text[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < text.size() && is_word(text[end])) ++end;
-    const std::string_view word = text.substr(at, end - at);
-    const bool is_declared = previous == "fn" || previous == "struct" || previous == "alias" || previous == "const";
-    if (is_declared && std::ranges::find(taken_names, word) != std::end(taken_names)) return word;
-    previous = word;
-    at = end;
-  }
-  return {};
-}
-
 // Behind the comment that begins at `at`; `at` itself if none does; npos if it is not closed. Comments in /* and */
 // nest.
 std::size_t end_of_comment(std::string_view text, std::size_t at) {
@@ -184,13 +162,24 @@ void KernelBuilder::check_brackets(std::string_view origin, std::string_view tex
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
   check_brackets(origin, text);
-  if (const std::string_view name = taken_name(text); !name.empty() && refused_.empty()) {
+  for (const std::string_view name : declared_names(text)) {
+    if (std::ranges::find(taken_names, name) == std::end(taken_names) || !refused_.empty()) continue;
     refused_ =
         std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name);
   }
   const bool known = std::ranges::any_of(caller_, [&](const Piece& piece) { return piece.text == text; });
   if (!known) caller_.push_back({std::move(origin), std::string(text)});
   return *this;
+}
+
+KernelBuilder& KernelBuilder::caller_type(const ElementType& type) {
+  if (type.declaration.empty()) return *this;
+  std::string origin = std::format("type \"{}\"", type.name);
+  const auto same_name = std::ranges::find(caller_, origin, &Piece::origin);
+  if (same_name != caller_.end() && same_name->text != type.declaration && refused_.empty()) {
+    refused_ = std::format("Two types of one kernel have the name \"{}\" and different declarations.", type.name);
+  }
+  return caller_text(std::move(origin), type.declaration);
 }
 
 KernelBuilder& KernelBuilder::caller_expression(std::string origin, std::string_view head,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/element.h"
 #include "upsweep/plan.h"
 
 namespace upsweep {
@@ -24,6 +25,8 @@ class KernelBuilder {
   KernelBuilder& alias(std::string_view name, std::string_view type);
   // Text that the caller wrote, named in messages by `origin`. Repeated texts are taken once.
   KernelBuilder& caller_text(std::string origin, std::string_view text);
+  // The declaration of a type, if it has one. Types of one name must be the same.
+  KernelBuilder& caller_type(const ElementType& type);
   // The function `head` of what the caller wrote as one expression, named in messages by `origin`.
   KernelBuilder& caller_expression(std::string origin, std::string_view head, std::string_view expression);
   // Text that a planner made: adapters, unrolled loops.

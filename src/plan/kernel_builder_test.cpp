@@ -204,6 +204,20 @@ TEST(KernelBuilder, BracketsOfACallersTextMatch) {
   }
 }
 
+TEST(KernelBuilder, TypesOfACallerAreDeclaredUnderTheirNamesOnce) {
+  const auto message = [](std::initializer_list<ElementType> types) {
+    KernelBuilder builder("test");
+    for (const ElementType& type : types) builder.caller_type(type);
+    const auto kernel = std::move(builder).build();
+    return kernel ? "ok: " + (*kernel)->text : kernel.error().message;
+  };
+  const auto pair = *ElementType::structure("Pair", "struct Pair { x: u32, y: u32 }", 8, 8);
+  EXPECT_EQ(message({ElementType::u32()}), "ok: ");
+  EXPECT_EQ(message({pair, pair}), "ok: struct Pair { x: u32, y: u32 }\n");
+  EXPECT_EQ(message({pair, *ElementType::structure("Pair", "struct Pair { x: f32, y: u32 }", 8, 8)}),
+            "Two types of one kernel have the name \"Pair\" and different declarations.");
+}
+
 TEST(KernelBuilder, ExpressionsOfACallerAreOneExpression) {
   const auto text = [](std::string_view expression) {
     KernelBuilder builder("test");

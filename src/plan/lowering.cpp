@@ -5,6 +5,8 @@
 #include <cctype>
 #include <format>
 
+#include "plan/wgsl_reader.h"
+
 namespace upsweep {
 namespace {
 
@@ -161,17 +163,16 @@ Status lower_logical(LoweredOperator& lowered, const BinaryOperator& op, const E
   return {};
 }
 
-bool is_wgsl_name(std::string_view text) {
-  const auto is_part = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
+bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::ranges::all_of(text, is_part);
+         std::ranges::all_of(text, is_word);
 }
 
 Status lower_custom(LoweredOperator& lowered, const BinaryOperator& op, const ElementType& value) {
   if (op.function.empty() || op.identity.empty()) {
     return fail(ErrorKind::invalid_request, "A custom operator needs the name of its function and its identity.");
   }
-  if (!is_wgsl_name(op.function)) {
+  if (!is_name(op.function)) {
     return fail(ErrorKind::invalid_request, std::format("\"{}\" is no name of a WGSL function.", op.function));
   }
   lowered.accumulator = stored_type(value).value;
@@ -240,7 +241,7 @@ void add_operator(KernelBuilder& builder, const BinaryOperator& op, const Elemen
   builder.alias("Value", stored_type(value).value);
   builder.alias(names.accumulator, lowered.accumulator);
   builder.alias("RawResult", stored_type(lowered.result).raw);
-  builder.caller_text(std::format("type \"{}\"", value.name), value.declaration);
+  builder.caller_type(value);
   builder.caller_text(std::format("operator \"{}\"", to_string(op)), op.wgsl);
   builder.generated("adapters", std::format("fn import_value(v: Value, i: u32) -> {} {{ return {}; }}\n",
                                             names.accumulator, lowered.import_expression));

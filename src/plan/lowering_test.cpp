@@ -75,6 +75,7 @@ TEST(ElementTypes, OfStructsMustBeDeclaredAndStatedInWords) {
   EXPECT_TRUE(ElementType::structure("Pair", text, 8, 8));
   EXPECT_TRUE(ElementType::structure("Pair", text, 8, 16));
   EXPECT_THAT(ElementType::structure("Pear", text, 8, 8).error().message, HasSubstr("\"Pear\" does not declare it"));
+  EXPECT_THAT(ElementType::structure("Pai", text, 8, 8).error().message, HasSubstr("\"Pai\" does not declare it"));
   EXPECT_FALSE(ElementType::structure("", text, 8, 8));
   for (const auto& [size, stride] : {std::pair{0u, 8u}, {6u, 8u}, {8u, 10u}, {8u, 4u}}) {
     const auto type = ElementType::structure("Pair", text, size, stride);

@@ -94,7 +94,7 @@ void add_order(KernelBuilder& builder, const ElementType& key, const KeyOrder& o
   const StoredType stored = stored_type(key);
   const bool is_half = key.scalar == Scalar::f16;
   builder.alias("RawKey", moved_item(key).raw);
-  builder.caller_text(std::format("type \"{}\"", key.name), key.declaration);
+  builder.caller_type(key);
   constexpr std::string_view head = "fn comes_before(a: RawKey, b: RawKey) -> bool";
   if (!order.is_natural()) {
     builder.caller_text(std::format("order \"{}\"", order.function), order.wgsl);

@@ -42,7 +42,7 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items) {
   const StoredType stored = stored_type(items.type);
   builder.alias("RawItem", stored.raw).alias("Item", stored.value);
   builder.alias("RawUnit", unit_type(items.type, items.unit_items));
-  builder.caller_text(std::format("type \"{}\"", items.type.name), items.type.declaration);
+  builder.caller_type(items.type);
   std::string text = std::format("fn item_value(raw: RawItem) -> Item {{ return {}; }}\n", stored.load);
   const bool vectors = items.unit_items > 1;
   constexpr std::string_view item_head = "fn load_item(position: u32, range: Range) -> RawItem {\n";
@@ -95,7 +95,7 @@ void add_tile_items(KernelBuilder& builder, const TileItems& items) {
 }
 
 void add_tile_output(KernelBuilder& builder, const ElementType& output, const TileItems& items) {
-  builder.caller_text(std::format("type \"{}\"", output.name), output.declaration);
+  builder.caller_type(output);
   builder.alias("RawOutput", stored_type(output).raw);
   const bool vectors = items.unit_items > 1;
   const std::string_view first = items.in_place ? "params.input_first" : "params.output_first";

@@ -2,6 +2,7 @@
 #include "plan/wgsl_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <format>
 
@@ -116,6 +117,30 @@ Result<WgslInterface> read_wgsl_interface(std::string_view text) {
   }
   std::ranges::sort(interface.bindings, {}, &KernelBinding::index);
   return interface;
+}
+
+bool is_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return c == '_' || byte >= 0x80 || std::isalnum(byte) != 0;
+}
+
+std::vector<std::string_view> declared_names(std::string_view text) {
+  std::vector<std::string_view> names;
+  std::string_view previous;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    const bool is_declared = previous == "fn" || previous == "struct" || previous == "alias" || previous == "const";
+    if (is_declared) names.push_back(word);
+    previous = word;
+    at = end;
+  }
+  return names;
 }
 
 std::string with_shared_access(std::string_view text, std::uint32_t binding) {

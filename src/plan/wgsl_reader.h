@@ -19,6 +19,12 @@ struct WgslInterface {
 
 Result<WgslInterface> read_wgsl_interface(std::string_view text);
 
+// Can `c` stand in a name? Bytes of other alphabets can.
+bool is_word(char c);
+
+// What the text declares with fn, struct, alias or const, in order. Words in comments count, too.
+std::vector<std::string_view> declared_names(std::string_view text);
+
 // The same text with `var<storage, read>` of one binding made read_write: WebGPU allows two ranges of one buffer in a
 // dispatch only if they are bound alike.
 std::string with_shared_access(std::string_view text, std::uint32_t binding);

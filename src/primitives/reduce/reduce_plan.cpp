@@ -129,14 +129,14 @@ void add_source(KernelBuilder& builder, const Problem& problem, Source source, b
   const ReduceShape& shape = problem.shape;
   const StoredType item = stored_type(shape.input);
   builder.alias("RawItem", item.raw).alias("Item", item.value);
-  builder.caller_text(std::format("type \"{}\"", shape.input.name), shape.input.declaration);
+  builder.caller_type(shape.input);
   std::string adapters = std::format("fn item_value(raw: RawItem) -> Item {{ return {}; }}\n", item.load);
   builder.caller_text("transform", shape.transform.wgsl);
   // The expression gets an origin of its own, so that a message about it does not name library text.
   if (shape.second_input) {
     const StoredType second = stored_type(*shape.second_input);
     builder.alias("RawSecond", second.raw).alias("Second", second.value);
-    builder.caller_text(std::format("type \"{}\"", shape.second_input->name), shape.second_input->declaration);
+    builder.caller_type(*shape.second_input);
     adapters += std::format("fn second_value(raw: RawSecond) -> Second {{ return {}; }}\n", second.load);
     builder.caller_expression("transform expression", "fn transform(x: Item, y: Second, i: u32) -> Value",
                               shape.transform.expression);

@@ -92,7 +92,7 @@ Result<std::string> head_functions(const Problem& problem, const TileItems& item
     case Kind::keys: {
       const StoredType key = stored_type(segments.key);
       builder.alias("RawKey", key.raw);
-      builder.caller_text(std::format("type \"{}\"", segments.key.name), segments.key.declaration);
+      builder.caller_type(segments.key);
       if (const Status ok = check_equality(segments.key, segments.equality); !ok) return std::unexpected(ok.error());
       add_equality(builder, "same_key", segments.key, segments.equality);
       text += std::format(
