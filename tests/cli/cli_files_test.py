@@ -102,6 +102,25 @@ class Files(CliTest):
             self.output_of("spmv", self.m, "-", "-o", out, "-q", stdin=file)
         np.testing.assert_array_equal(np.load(out), [0, 0, 0])
 
+    def test_text_is_not_mixed_with_a_file_on_standard_output(self):
+        commands = (("scan", "A", "-o", "OUT", "--total"), ("scan", "A", "-o", "OUT", "--json"),
+                    ("reduce", "A", "-o", "OUT", "--json"), ("select", "A", "--where", "true", "--indices", "OUT", "--json"),
+                    ("unique", "A", "-o", "OUT", "--json"), ("rle", "A", "--lengths", "OUT", "--json"),
+                    ("histogram", "A", "-o", "OUT", "--plot"), ("histogram", "A", "--svg", "OUT", "--json"),
+                    ("sort", "A", "-o", "OUT", "--json"), ("argsort", "A", "-o", "OUT", "--json"),
+                    ("topk", "A", "-k", 1, "-o", "OUT", "--json"), ("spmv", "M", "-o", "OUT", "--json"),
+                    ("spmv", "M", "-o", "OUT", "--repeat", 3), ("solve", "M", "A", "-o", "OUT", "--json"),
+                    ("pagerank", "M", "-o", "OUT", "--top", 2), ("pagerank", "M", "-o", "OUT", "--json"))
+        for command in commands:
+            for name in ("/dev/stdout", "/dev/fd/1"):
+                with self.subTest(command=command):
+                    printing = [word for word in command if word in ("--total", "--json", "--plot", "--top", "--repeat")]
+                    self.assert_refused(2, f" {name}: {printing[0]} prints text there; name a file",
+                                        *self.with_files(command, self.a, name))
+        # A file beside it is as good as before.
+        self.assertEqual(self.output_of("scan", self.a, "-o", self.path("o.npy"), "--total"), "3.0\n")
+        self.output_of("scan", self.a, "-o", "/dev/null", "--total")
+
     def test_devices_may_be_read_and_written(self):
         for _ in range(2):
             self.output_of("sort", self.a, "-o", "/dev/null", "--values", self.a, "--values-out", "/dev/null")

@@ -173,12 +173,16 @@ class Histogram(CliTest):
         text = self.output_of("explain", "histogram", "--bins", 10, "--items", 100, "--dump")
         self.assertIn("10 even bins from 0 to 10 of f32 samples", text)
         self.assertIn("output = [10, 10, 10, 10, 10, 10, 10, 10, 10, 10]", text)
-        for kind in ("u8", "u16", "f16", "i32"):
+        for kind in ("u1", "u2", "u16", "f2", "f16", "i4", "i32", "f4"):
             self.assertIn("output = [10, 10,", self.output_of("explain", "histogram", "--bins", 10, "--items", 100,
                                                               "--type", kind, "--dump"))
         text = self.output_of("explain", "histogram", "--bins", 1000000, "--items", "2^20", "--traits", "minimum", "--wgsl")
         self.assertIn("a cache of 1024 slots", text)
         self.assertTrue(re.search(r"fn add_to_cell", text))
+        self.assertEqual(text, self.output_of("explain", "histogram", "--bins", 1000000, "--items", "2^20", "--traits",
+                                              "minimum", "--wgsl", "--type", "f4"))
+        self.assert_refused(2, "--type: u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64", "explain",
+                            "histogram", "--items", 5, "--type", "u8")
         self.assert_refused(2, "Samples are u8", "explain", "histogram", "--items", 5, "--type", "vec2f")
 
 

@@ -199,6 +199,8 @@ class Scan(ScansTest):
     def test_reads_big_endian_files_and_standard_input(self):
         items = random_items("i4", 1000)
         self.assert_same(self.scan(items.astype(">i4")), np.cumsum(items))
+        # As a ufunc's, the results are in the machine's byte order.
+        self.assert_same(self.scan(items.astype(">i4"), "--op", "max"), np.maximum.accumulate(items.astype(">i4")))
         with open(self.save(items), "rb") as file:
             self.output_of("scan", "-", "-o", self.path("out.npy"), stdin=file)
         self.assert_same(self.loaded(), np.cumsum(items))
@@ -248,8 +250,7 @@ class Select(ScansTest):
         path = self.save(items, f"{name}.npy")
         self.output_of("select", "--where", where, path, "-o", out, "--indices", at, *options)
         message = f"{where} of {items.dtype} {items.shape} {options}"
-        native = items.astype(items.dtype.newbyteorder("="))
-        self.assert_same(np.load(out), native.ravel()[mask.ravel()], message)
+        self.assert_same(np.load(out), items.ravel()[mask.ravel()], message)
         self.assert_same(np.load(at), np.flatnonzero(mask).astype("i8"), message)
 
     def test_equals_numpy_for_every_type(self):
@@ -313,6 +314,8 @@ class Select(ScansTest):
         items = random_items("i4", 3000)
         self.check(items.astype(">i4"), "x > 0", items > 0)
         self.check(items.astype(">i4").astype(">i2"), "x > 0", items.astype("i2") > 0)
+        self.check(items.astype(">f4"), "x > 0.0", items > 0)
+        self.check(items.astype(">f8"), "x > 0.0", items > 0, "--cast", "f4")
         for options in (["--limits", "minimum"], ["--no-subgroups"]):
             self.check(items, "x > 0", items > 0, *options)
 
@@ -329,7 +332,7 @@ class Runs(ScansTest):
         self.output_of("unique", self.save(items, f"{name}.npy"), "-o", out, "--indices", at, *options)
         native = items.astype(items.dtype.newbyteorder("=")).ravel()
         starts, _ = grouped(native)
-        self.assert_same(np.load(out), native[starts], f"{items.dtype} {items.shape}")
+        self.assert_same(np.load(out), items.ravel()[starts], f"{items.dtype} {items.shape}")
         self.assert_same(np.load(at), starts, f"{items.dtype} {items.shape}")
 
     def check_rle(self, items, *options):
@@ -342,7 +345,7 @@ class Runs(ScansTest):
         if "--only-repeated" in options:
             starts, lengths = starts[lengths > 1], lengths[lengths > 1]
         message = f"{items.dtype} {items.shape} {options}"
-        self.assert_same(np.load(files["values"]), native[starts], message)
+        self.assert_same(np.load(files["values"]), items.ravel()[starts], message)
         self.assert_same(np.load(files["lengths"]), lengths, message)
         self.assert_same(np.load(files["offsets"]), starts, message)
 
@@ -380,7 +383,8 @@ class Runs(ScansTest):
 
     def test_takes_empty_single_and_shaped_arrays(self):
         for items in (np.array([], "f4"), np.array([], "u1"), np.zeros((2, 0), "f8"), np.array(3, "i8"),
-                      with_runs("u2", 60).reshape(3, 4, 5), with_runs("i4", 60).astype(">i4")):
+                      with_runs("u2", 60).reshape(3, 4, 5), *(with_runs(dtype[1:], 60).astype(dtype)
+                                                              for dtype in (">i4", ">u2", ">f8", ">i8"))):
             self.check(items)
 
     def test_other_paths_give_the_same(self):
@@ -432,6 +436,7 @@ class Refusals(ScansTest):
         self.assert_refused(2, "--init", "scan", "--op", "max", "--init", "300", "-o", self.out,
                             self.save(np.ones(3, "u1")))
         self.assert_refused(2, "--init", "scan", "--init", "blue", "-o", self.out, self.good)
+        self.assert_refused(2, "--init 1e39: not a value of f4", "scan", "--init", "1e39", "-o", self.out, self.good)
         self.assertFalse(os.path.exists(self.out))
 
     def test_expressions_that_do_not_compile_are_named_in_short(self):
@@ -453,10 +458,38 @@ class Refusals(ScansTest):
         self.assert_refused(2, "x of b1 items is a u32, 0 or 1", "select", "--where", "x", "-o", self.out, booleans)
         self.assert_refused(2, '--transform "x + nonsense": unresolved', "scan", "--transform", "x + nonsense", "-o",
                             self.out, self.good)
-        done = self.run_program("explain", "select", "--where", "nonsense", "--items", "5", "--dump")
-        self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r'\Aupsweep: --where "nonsense": unresolved [^\n]+\n\Z')
+        for dump in ([], ["--dump"]):
+            for option, command in (("--where", ["select"]), ("--transform", ["scan"]), ("--transform", ["reduce"]),
+                                    ("--where", ["partition"]), ("--second", ["partition", "--where", "x > 5"])):
+                self.assert_refused(2, f"upsweep: {option} \"nonsense\": unresolved ", "explain", *command, option,
+                                    "nonsense", "--items", "5", *dump)
+        for wrong in ("x > 5; return true", "(x > 5", "x > 5 }"):
+            self.assert_refused(2, f'--where "{wrong}": ', "select", "--where", wrong, "-o", self.out, self.good)
+            self.assert_refused(2, f'--second "{wrong}": ', "explain", "partition", "--where", "true", "--second", wrong,
+                                "--items", "5", "--traits", "minimum")
+        # Without a device nobody compiles it.
+        self.output_of("explain", "select", "--where", "nonsense", "--items", "5", "--traits", "minimum")
         self.assert_only("good.npy", "items.npy")
+
+    def test_long_words_are_cut_short_in_errors(self):
+        words = " || ".join(f"x == {n}.0" for n in range(3000)) + " || \u00e9"
+        short = f"{words[:200]}... ({len(words) - 200} more characters)"
+        commands = {f'--where "{short}": ': ["select", "--where", words, "-o", self.out, self.good],
+                    f'--transform "{short}": ': ["reduce", f"--transform={words}", self.good],
+                    f"--init {short}: not a value of f4": ["scan", "--init", words, "-o", self.out, self.good],
+                    f'"{short}"; there are u32': ["explain", "scan", "--items", 5, "--type", words],
+                    f'"{short}" is no count': ["explain", "scan", "--items", words],
+                    f"{short} not in ": ["explain", "sort", "--items", 5, "--path", words],
+                    f'no command "{short}"': [words]}
+        for expected, command in commands.items():
+            done = self.run_program(*command)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(expected, done.stderr[:1000])
+            self.assertLess(len(done.stderr), 600)
+        # A letter of two bytes is kept or left out whole.
+        letters = "\u00e9" * 150
+        self.assert_refused(2, f'"{letters[:100]}... (50 more characters)"', "bench", letters)
+        self.assert_refused(2, f'"{"x" + letters[:99]}... (51 more characters)"', "bench", "x" + letters)
 
     def test_mistakes_in_operators_are_the_users(self):
         with open(self.path("op.wgsl"), "w") as file:
@@ -471,6 +504,10 @@ class Refusals(ScansTest):
         self.assert_refused(2, "--output", "unique", self.good)
         self.assert_refused(2, "--where", "select", self.good, "-o", self.out)
         self.assert_refused(2, "--where is empty", "select", "--where", "", self.good, "-o", self.out)
+        self.assert_refused(2, "--where is empty", "explain", "select", "--where", "", "--items", 5)
+        self.assert_refused(2, "--transform is empty", "explain", "scan", "--transform", "", "--items", 5)
+        for option in ("--init", "--transform"):
+            self.assert_refused(2, f"{option} is empty", "scan", option, "", self.good, "-o", self.out)
         self.assert_refused(2, "--output or --indices", "select", "--where", "true", self.good)
         self.assert_refused(2, "--values, --lengths or --offsets", "rle", self.good)
         self.assert_refused(2, "--inclusive", "scan", "--inclusive", "--exclusive", self.good, "-o", self.out)
@@ -550,10 +587,11 @@ class Refusals(ScansTest):
 
 
 class Explain(ScansTest):
-    SUBJECTS = {"scan": [], "select": ["--where", "x == x"], "unique": [], "rle": []}
+    SUBJECTS = {"scan": [], "select": ["--where", "all(x == x)"], "unique": [], "rle": [], "reduce_by_key": []}
 
     def test_help_has_examples(self):
-        for command in (["scan"], ["select"], ["unique"], ["rle"], *(["explain", name] for name in self.SUBJECTS)):
+        for command in (["scan"], ["select"], ["unique"], ["rle"], ["explain", "partition"],
+                        *(["explain", name] for name in self.SUBJECTS)):
             self.assertIn("Examples:\n  upsweep ", self.output_of(*command, "--help"))
 
     def test_prints_passes_and_bytes(self):
@@ -565,7 +603,8 @@ class Explain(ScansTest):
                   ("scan", ["--items", "1e5", "--op", "argmin", "--reverse", "--exclusive", "--run-to-run"]),
                   ("select", ["--items", "1e5", "--indices", "--dispatch-threads", "64"]),
                   ("unique", ["--items", "1e5", "--indices"]),
-                  ("rle", ["--items", "1e5", "--offsets", "--only-repeated"])]
+                  ("rle", ["--items", "1e5", "--offsets", "--only-repeated"]),
+                  ("reduce_by_key", ["--items", "1e5", "--keys", "u8", "--op", "argmin", "--run-to-run"])]
         for name, options in cases:
             text = self.output_of("explain", name, *self.SUBJECTS[name], *options)
             self.assertRegex(text, r"\Aplan \w+: \d+ pass")
@@ -602,7 +641,16 @@ class Explain(ScansTest):
                  ["output = [3, 0, 7]", "indices = [0, 3, 6]", "count = [3]"]),
                 (["rle", "--items", "7", "--offsets", "--type", "u32"],
                  ["values = [3, 0, 7]", "lengths = [3, 3, 1]", "offsets = [0, 3, 6]", "count = [3]"]),
-                (["rle", "--items", "7", "--only-repeated", "--type", "u32"], ["values = [3, 0]", "count = [2]"])):
+                (["rle", "--items", "7", "--only-repeated", "--type", "u32"], ["values = [3, 0]", "count = [2]"]),
+                (["reduce_by_key", "--items", "7", "--type", "i32"],
+                 ["keys = [3, 3, 3, 0, 0, 0, 7]", "unique_keys = [3, 0, 7]", "output = [10, 13, 5]", "count = [3]"]),
+                (["reduce_by_key", "--items", "7", "--op", "max", "--keys", "i8", "--device-count"],
+                 ["unique_keys = [3, 0, 7]", "output = [7.0, 8.0, 5.0]"]),
+                (["partition", "--items", "10", "--where", "x > 5 // large", "--type", "i4"],
+                 [f"output = [{', '.join(map(str, sorted(digits, key=lambda d: d <= 5)))}]", "count = [4]"]),
+                (["partition", "--items", "10", "--where", "x > 5", "--second", "x < 3", "--type", "i4"],
+                 [f"output = [{', '.join(map(str, sorted(digits, key=lambda d: 0 if d > 5 else 1 if d < 3 else 2)))}]",
+                  "count = [4, 3]"])):
             lines = self.output_of("explain", *arguments, "--dump").splitlines()
             for line in expected:
                 self.assertIn(line, lines, f"{arguments}")
@@ -619,6 +667,10 @@ class Explain(ScansTest):
     def test_impossible_plans_are_refused(self):
         self.assert_refused(2, "items", "explain", "scan")
         self.assert_refused(2, "--where", "explain", "select", "--items", "3")
+        self.assert_refused(2, "--where", "explain", "partition", "--items", "3")
+        self.assert_refused(2, "No single pass", "explain", "partition", "--where", "true", "--items", "3", "--path",
+                            "single-pass")
+        self.assert_refused(2, "u5", "explain", "reduce_by_key", "--items", "3", "--keys", "u5")
         self.assert_refused(2, "no count", "explain", "unique", "--items", "-3")
         self.assert_refused(2, "4294967294", "explain", "scan", "--items", "1e11")
         self.assert_refused(2, "4294967294", "explain", "select", "--where", "true", "--items", "1e11")

@@ -222,6 +222,7 @@ class Reduce(CliTest):
             self.assertEqual(self.reduce("--init", "-1000", "--window-bytes", window, path), str(499500 - 1000))
             self.assertEqual(self.reduce("--op", "min", "--init", "-3", "--window-bytes", window, path), "-3")
         self.assertEqual(self.reduce("--op", "max", "--init", "2.5", self.save(np.array([1.0, 2.0]))), "2.5")
+        self.assertEqual(self.reduce("--op", "max", "--init", "true", self.save(np.array([-1.0, 0.5]))), "1.0")
         self.assertEqual(self.reduce("--op", "any", "--init", "true", self.save(np.zeros(3))), "True")
         self.assertEqual(self.reduce("--op", "sum", "--init", "0.5", self.save(np.ones(3, "f2"))), "3.5")
 
@@ -301,6 +302,39 @@ class BadInput(CliTest):
         self.assert_refused(2, "--init", "reduce", "--init", "blue", self.good)
         self.assert_refused(2, "--init", "reduce", "--op", "max", "--init", "300", self.save(np.ones(3, "u1")))
 
+    def test_an_init_beyond_the_type_is_refused(self):
+        beyond = {"f4": ("1e39", "-3.5e38", "3.4028236e38"), "f2": ("70000", "-65520"), "f8": ("1e309",),
+                  "u1": ("256", "-1", "1.5", "inf"), "i2": ("32768", "-32769"), "u8": (str(2**64),),
+                  "i8": (str(2**63),), "b1": ("2",)}
+        for dtype, values in beyond.items():
+            for count in (0, 3):
+                file = self.save(np.zeros(count, dtype))
+                for value in values:
+                    self.assert_refused(2, f"--init {value}: not a value of {dtype}", "reduce", "--op", "max",
+                                        "--init", value, file)
+        within = {"f4": ("3.4028235e38", "inf"), "f2": ("65519", "inf"), "f8": ("1.7976931348623157e308", "inf"),
+                  "u1": ("255",), "i2": ("32767",), "u8": (str(2**64 - 1),)}
+        for dtype, values in within.items():
+            for value in values:
+                printed = self.output_of("reduce", "--op", "max", "--init", value, self.save(np.zeros(3, dtype)))
+                self.assertEqual(np.array(printed.strip(), dtype), np.array(value, dtype))
+        for dtype in ("f2", "f4", "f8"):
+            for count in (0, 3):
+                self.assertEqual(self.output_of("reduce", "--op", "min", "--init=-inf", self.save(np.zeros(count, dtype))),
+                                 "-inf\n")
+
+    def test_options_without_characters_are_refused(self):
+        self.write(b"fn f(a: f32, b: f32) -> f32 { return a + b; }", "op.wgsl")
+        operator = {"--op-wgsl": self.path("op.wgsl"), "--op-name": "f", "--identity": "0.0"}
+        for empty in ("--op-name", "--identity"):
+            words = [word for option, value in operator.items() for word in (option, "" if option == empty else value)]
+            self.assert_refused(2, f"{empty} is empty", "reduce", *words, self.good)
+        self.assert_refused(2, "--op-wgsl: the name of the file is empty", "reduce", "--op-wgsl", "", self.good)
+        for option in ("--init", "--transform", "--op", "--adapter", "--backend"):
+            self.assert_refused(2, f"{option} is empty", "reduce", option, "", self.good)
+        self.assert_refused(2, "--transform is empty", "explain", "reduce", "--items", "5", "--transform", "")
+        self.assert_refused(2, "--op is empty", "bench", "reduce", "--op", "")
+
     def test_mistakes_in_wgsl_are_the_users(self):
         self.assert_refused(2, "transform", "reduce", "--transform", "x + nonsense", self.good)
         self.assert_refused(2, "transform", "reduce", "--transform", "x +", self.good)
@@ -308,9 +342,19 @@ class BadInput(CliTest):
         operator = ["--op-wgsl", self.path("op.wgsl"), "--op-name", "broken", "--identity", "0.0"]
         self.assert_refused(2, 'operator "broken":1', "reduce", *operator, self.good)
         self.assert_refused(2, "--identity", "reduce", *operator[:4], self.good)
-        self.assert_refused(2, "cannot be read", "reduce", "--op-wgsl", self.path("none"), *operator[2:], self.good)
-        self.write(b"fn other(a: f32, b: f32) -> f32 { return a; }", "op.wgsl")
-        self.assert_refused(2, 'call of operator "broken":1', "reduce", *operator, self.good)
+        for unreadable in (self.path("none"), self.folder.name):
+            self.assert_refused(2, f"--op-wgsl {unreadable}: cannot be read", "reduce", "--op-wgsl", unreadable,
+                                *operator[2:], self.good)
+        for name in ("broken(a, b);//", "2b", "a b", "a.b"):
+            self.assert_refused(2, f'--op-name "{name}": not a name of a function', "reduce", *operator[:3], name,
+                                *operator[4:], self.good)
+        self.write(b"fn broken(a: f32, b: f32) -> f32 { return a; }", "op.wgsl")
+        self.assert_refused(2, f"--op-wgsl {self.path('op.wgsl')} --op-name \"other\": unresolved call target 'other'",
+                            "reduce", *operator[:3], "other", *operator[4:], self.good)
+        self.assert_refused(2, "--identity \"nought\": unresolved value 'nought'", "reduce", *operator[:5], "nought",
+                            self.good)
+        self.write(b"", "op.wgsl")
+        self.assert_refused(2, f"--op-wgsl {self.path('op.wgsl')}: the file is empty", "reduce", *operator, self.good)
 
     def test_usage_errors_are_refused(self):
         self.assert_refused(2, "", "sort", self.good)
@@ -429,6 +473,42 @@ class OtherCommands(CliTest):
                 (["--items", "20", "--type", "vec2u"], "[(100, 80)]")):
             text = self.output_of("explain", "reduce", "--dump", *arguments)
             self.assertIn(f"output = {expected}\n", text, f"{arguments}")
+
+    def test_types_go_by_numpys_names_as_well(self):
+        for numpys, ours in {"u4": "u32", "i4": "i32", "f4": "f32", "f2": "f16", "u8": "u64", "i8": "i64"}.items():
+            self.assertIn(f" {ours} ", self.output_of("explain", "unique", "--items", 1000, "--type", numpys))
+            if ours == "f16":
+                continue  # not among the types of every device
+            for command in (["reduce"], ["scan"], ["sort"], ["topk", "-k", 3], ["reduce_by_key"]):
+                options = ("explain", *command, "--items", 1000, "--traits", "minimum", "--type")
+                self.assertEqual(self.output_of(*options, numpys), self.output_of(*options, ours))
+        sizes = ["--traits", "minimum", "--items", 9]
+        self.assertEqual(self.output_of("explain", "sort", *sizes, "--type", "f8", "--values", "u8"),
+                         self.output_of("explain", "sort", *sizes, "--type", "f64", "--values", "u64"))
+        self.assert_refused(2, "u1", "explain", "reduce", "--items", "3", "--type", "u1")
+        self.assert_refused(2, "--type: u8 may be 8 bits", "bench", "reduce", "--type", "u8", "--items", "8")
+
+    def test_primitives_go_by_the_names_of_their_commands_and_their_own(self):
+        for command, own, *more in (("rle", "run_length"), ("topk", "top_k", "-k", 3)):
+            options = ["--items", 100, "--traits", "minimum", *more]
+            self.assertEqual(self.output_of("explain", command, *options), self.output_of("explain", own, *options))
+        path = self.path("bench.json")
+        self.output_of("bench", "rle", "topk", "solve", "--items", 500, "--samples", 1, "--json", path)
+        with open(path) as file:
+            names = {row["primitive"] for row in json.load(file)["results"]}
+        self.assertEqual(names, {"run_length", "top_k", "conjugate_gradient"})
+
+    def test_bench_takes_numpys_names_and_leaves_logs_alone(self):
+        path = self.path("bench.json")
+        done = self.run_program("bench", "reduce", "--type", "f4,u4", "--op", "max", "--items", "1000,2^22", "--samples", 1,
+                                "--json", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(path) as file:
+            self.assertEqual({row["type"] for row in json.load(file)["results"]}, {"f32", "u32"})
+        self.output_of("bench", "histogram", "--type", "u1", "--op", "even_256", "--items", 1000, "--json", path)
+        with open(path) as file:
+            self.assertEqual({row["type"] for row in json.load(file)["results"]}, {"u8"})
+        self.assert_refused(2, "--items 0: there is nothing to measure", "bench", "reduce", "--items", "1000,0")
 
     def test_bench_ends_with_a_table(self):
         path = self.path("bench.json")

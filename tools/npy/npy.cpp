@@ -719,8 +719,8 @@ Result<void> Array::read_as(std::uint64_t first, std::uint64_t count, Dtype targ
   return {};
 }
 
-std::string make_header(Dtype dtype, std::span<const std::uint64_t> shape) {
-  const char order = item_size(dtype) == 1 ? '|' : little_endian ? '<' : '>';
+std::string make_header(Dtype dtype, std::span<const std::uint64_t> shape, bool swapped) {
+  const char order = item_size(dtype) == 1 ? '|' : little_endian != swapped ? '<' : '>';
   std::string dict = std::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, dtype_name(dtype),
                                  shape_text(shape));
   // NumPy leaves room for the first dimension to grow in place.

@@ -101,9 +101,10 @@ class Array {
   std::size_t mapping_size_ = 0;
 };
 
-// The start of a file for an array in C order and this machine's byte order, byte for byte what
-// NumPy writes: version 1.0, or 2.0 for a header over 65535 bytes, padded to a multiple of 64.
-std::string make_header(Dtype dtype, std::span<const std::uint64_t> shape);
+// The start of a file for an array in C order, byte for byte what NumPy writes: version 1.0, or 2.0
+// for a header over 65535 bytes, padded to a multiple of 64. `swapped`: the items' byte order is not
+// this machine's.
+std::string make_header(Dtype dtype, std::span<const std::uint64_t> shape, bool swapped = false);
 
 // Writes an array in pieces: create(), append() until the shape is full, commit(). The file comes
 // and goes as described at OutputFile; without commit() there is none.

@@ -670,6 +670,8 @@ TEST(NpyHeader, IsWhatNumPyWrites) {
   expected += dict;
   expected += std::string(118 - dict.size() - 1, ' ') + '\n';
   EXPECT_EQ(make_header(Dtype::f4, Shape{3, 4}), expected);
+  EXPECT_NE(make_header(Dtype::u4, Shape{7}, true).find(little_endian ? "'>u4'" : "'<u4'"), std::string::npos);
+  EXPECT_NE(make_header(Dtype::u1, Shape{7}, true).find("'|u1'"), std::string::npos);
   EXPECT_NE(make_header(Dtype::u1, Shape{}).find("'|u1', 'fortran_order': False, 'shape': (), }"), std::string::npos);
   EXPECT_NE(make_header(Dtype::b1, Shape{7}).find("'|b1', 'fortran_order': False, 'shape': (7,), }"),
             std::string::npos);

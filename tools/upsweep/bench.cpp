@@ -2,6 +2,8 @@
 // upsweep bench: times the primitives on the device.
 #include "benchmarking/bench.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <format>
@@ -49,11 +51,17 @@ std::string in_a_row(const std::vector<std::string>& names) {
   return text;
 }
 
+// Commands of this program whose primitives have other names.
+std::string bench_name(const std::string& name) {
+  return name == "rle" ? "run_length" : name == "topk" ? "top_k" : name == "solve" ? "conjugate_gradient" : name;
+}
+
 Outcome run_bench(Program& program, const BenchArguments& arguments) {
   bench::BenchOptions options = arguments.bench;
   const bool ladder = options.ladder || options.quick;
   const std::vector<std::string> known = ladder ? bench::ladder_names() : bench::bench_names();
-  for (const std::string& name : options.names) {
+  for (std::string& name : options.names) {
+    name = bench_name(name);
     if (std::ranges::contains(known, name)) continue;
     return refuse(
         std::format("there is no {} \"{}\"; there are: {}", ladder ? "ladder of" : "benchmark", name, in_a_row(known)));
@@ -61,6 +69,7 @@ Outcome run_bench(Program& program, const BenchArguments& arguments) {
   for (const std::string& text : arguments.items) {
     const auto count = parse_count(text);
     if (!count) return std::unexpected(count.error());
+    if (*count == 0) return refuse("--items 0: there is nothing to measure");
     options.items.push_back(*count);
   }
   for (const std::string& name : options.matrices) {
@@ -81,7 +90,10 @@ Outcome run_bench(Program& program, const BenchArguments& arguments) {
     if (!matrix) return std::unexpected(matrix.error());
     options.given_matrices.push_back({npy::one_line(path), std::move(*matrix)});
   }
-  if (const Status ok = bench::run_bench(**context, options, std::cout, std::cerr); !ok) return failed(ok.error());
+  // Where nobody watches, what begins is of no use: the tables say what was done.
+  std::ostream silence(nullptr);
+  std::ostream& progress = isatty(STDERR_FILENO) != 0 ? std::cerr : silence;
+  if (const Status ok = bench::run_bench(**context, options, std::cout, progress); !ok) return failed(ok.error());
   return check_device(**context);
 }
 
@@ -100,7 +112,10 @@ void add_bench(Program& program) {
                   "  upsweep bench spmv --matrix grid5,power_law --format csr,sell --items 1000000\n"
                   "  upsweep bench --ladder spmv --matrix-file A.mtx",
                   arguments, run_bench);
-  command.add_option("names", options.names, "Benchmarks to run: " + in_a_row(bench::bench_names()))
+  command
+      .add_option("names", options.names,
+                  "Benchmarks to run: " + in_a_row(bench::bench_names()) +
+                      "; rle, topk and solve are run_length, top_k and conjugate_gradient")
       ->type_name("NAMES");
   command.add_flag("--ladder", options.ladder,
                    "Show each step from the naive kernel to the library's: " + in_a_row(bench::ladder_names()));
@@ -110,8 +125,11 @@ void add_bench(Program& program) {
       ->transform(count_text())
       ->allow_extra_args(false)
       ->type_name("LIST");
-  command.add_option("--type", options.types, "Item types: u32, f32, ...")
+  command
+      .add_option("--type", options.types,
+                  "Item types: u32, i32, f32, u64, ...; or NumPy's u4, i4, f4; u1 for bytes (histogram)")
       ->delimiter(',')
+      ->transform(type_text(true))
       ->allow_extra_args(false)
       ->type_name("LIST");
   command
@@ -141,7 +159,7 @@ void add_bench(Program& program) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("KNOB=VALUE");
-  command.add_option("--samples", options.samples, "Measurements of each case")
+  command.add_option("--samples", options.samples, "Measurements of each case; CPU adapters take 5 at most")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   program.writes(command.add_option("--json", options.json_path, "Also write the results into a file"))

@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <format>
@@ -15,6 +16,7 @@ namespace upsweep::cli {
 namespace {
 
 constexpr const char* standard_input = "/dev/stdin";
+constexpr std::array standard_output{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
 
 // Whether writing one would change or lose the other. Devices and pipes take what comes.
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -28,6 +30,23 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return !error && first == fs::weakly_canonical(fs::absolute(b, error), error);
 }
 
+// The compiler's lines on one text, without their numbers, or what the library says of it before.
+std::string complaints_about(std::string_view origin, std::string_view message) {
+  if (message.starts_with(std::format("The {} ", origin))) return std::string(message);
+  std::string complaints;
+  for (const auto part : std::views::split(message, '\n')) {
+    std::string_view line(part);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with(origin)) continue;
+    line.remove_prefix(origin.size());
+    const auto text = line.find(": ");  // behind the number of the line
+    if (line.find_first_not_of(":0123456789") == text + 1) {
+      complaints += std::format("{}{}", complaints.empty() ? "" : "; ", line.substr(text + 2));
+    }
+  }
+  return complaints;
+}
+
 }  // namespace
 
 std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
@@ -36,21 +55,17 @@ std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
   return std::unexpected(Failure{is_request ? usage_failure : device_failure, single_line(error.message)});
 }
 
-std::unexpected<Failure> failed(const Error& error, const UserText& text) {
-  std::string complaints;
-  for (const auto part : std::views::split(std::string_view(error.message), '\n')) {
-    std::string_view line(part);
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (!line.starts_with(text.origin)) continue;
-    line.remove_prefix(text.origin.size());
-    const auto message = line.find(": ");  // behind the number of the line
-    if (line.find_first_not_of(":0123456789") == message + 1) {
-      complaints += std::format("{}{}", complaints.empty() ? "" : "; ", line.substr(message + 2));
+std::unexpected<Failure> failed(const Error& error, std::span<const UserText> texts) {
+  bool has_user_text = false;
+  for (const UserText& text : texts) {
+    if (text.text.empty()) continue;
+    has_user_text = true;
+    const std::string complaints = complaints_about(text.origin, error.message);
+    if (!complaints.empty()) {
+      return refuse(single_line(std::format("{} \"{}\": {}", text.option, text.text, complaints)));
     }
   }
-  if (complaints.empty() || text.text.empty()) return failed(error, !text.text.empty());
-  return std::unexpected(
-      Failure{usage_failure, single_line(std::format("{} \"{}\": {}", text.option, text.text, complaints))});
+  return failed(error, has_user_text);
 }
 
 std::string single_line(std::string_view text) {
@@ -100,6 +115,30 @@ CLI::Validator count_text() {
   return {rewrite, "", "count"};
 }
 
+CLI::Validator type_text(bool has_bytes) {
+  struct Name {
+    std::string_view numpys;
+    std::string_view ours;
+    bool is_narrow = false;
+  };
+  static constexpr std::array<Name, 9> names{{{"u1", "u8", true},
+                                              {"u2", "u16", true},
+                                              {"u4", "u32"},
+                                              {"i4", "i32"},
+                                              {"f2", "f16"},
+                                              {"f4", "f32"},
+                                              {"u8", "u64"},
+                                              {"i8", "i64"},
+                                              {"f8", "f64"}}};
+  const auto rewrite = [has_bytes](std::string& text) -> std::string {
+    if (has_bytes && text == "u8") return "u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64";
+    const auto name = std::ranges::find(names, text, &Name::numpys);
+    if (name != names.end() && (has_bytes || !name->is_narrow)) text = name->ours;
+    return "";
+  };
+  return {rewrite, "", "type"};
+}
+
 CLI::Option* Program::reads(CLI::Option* option) {
   inputs_.push_back(option);
   return option->transform([](const std::string& path) { return path == "-" ? standard_input : path; });
@@ -107,6 +146,11 @@ CLI::Option* Program::reads(CLI::Option* option) {
 
 CLI::Option* Program::writes(CLI::Option* option) {
   outputs_.push_back(option);
+  return option;
+}
+
+CLI::Option* Program::prints(CLI::Option* option) {
+  printing_.push_back(option);
   return option;
 }
 
@@ -139,6 +183,12 @@ Outcome Program::check_files() const {
     if (output->path == "-") {
       return refuse(std::format("{} -: results go to a file; ./- is one of that name", output->option));
     }
+    const auto printing =
+        std::ranges::find_if(printing_, [](const CLI::Option* option) { return option->count() != 0; });
+    if (printing != printing_.end() && std::ranges::contains(standard_output, output->path)) {
+      return refuse(std::format("{} {}: {} prints text there; name a file", output->option, output->path,
+                                (*printing)->get_name()));
+    }
     const auto is_it = [&](const File& other) { return is_same_file(output->path, other.path); };
     if (const auto input = std::ranges::find_if(inputs, is_it); input != inputs.end()) {
       return refuse(std::format("{} would overwrite {}, an input ({}); name another file", output->option,
@@ -147,6 +197,15 @@ Outcome Program::check_files() const {
     if (const auto other = std::ranges::find_if(outputs.begin(), output, is_it); other != output) {
       return refuse(
           std::format("{} and {} name the same file, {}", other->option, output->option, npy::one_line(output->path)));
+    }
+  }
+  return {};
+}
+
+Outcome Program::check_values(const CLI::App& command) {
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (std::ranges::contains(option->results(), "")) return refuse(std::format("{} is empty", option->get_name()));
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,11 @@ struct UserText {
   std::string_view text;
   std::string_view origin;
 };
-// A compiler's complaint about that text in short: the option, the text, the message. Other errors as above.
-std::unexpected<Failure> failed(const Error& error, const UserText& text);
+// A compiler's complaint about one of these texts in short: the option, the text, the message. Other errors as above.
+std::unexpected<Failure> failed(const Error& error, std::span<const UserText> texts);
+inline std::unexpected<Failure> failed(const Error& error, const UserText& text) {
+  return failed(error, std::span(&text, 1));
+}
 
 // Several lines as one, without control characters.
 std::string single_line(std::string_view text);
@@ -50,6 +54,9 @@ std::string single_line(std::string_view text);
 Expected<std::uint64_t> parse_count(std::string_view text);
 // For CLI::Option::transform: an option takes counts written so, and its errors name it.
 CLI::Validator count_text();
+// For CLI::Option::transform: NumPy's short names of types, which count bytes, become the library's, which count bits.
+// `has_bytes`: 8 bits are a type, too, and u8 could be either.
+CLI::Validator type_text(bool has_bytes = false);
 // A count of rows of so many items each, which 32-bit indices must reach.
 Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length);
 
@@ -66,7 +73,11 @@ struct Program {
   // outputs is "-", one of its inputs or another output, or if two inputs are standard input.
   CLI::Option* reads(CLI::Option* option);
   CLI::Option* writes(CLI::Option* option);
+  // One with which the command prints text, so that no output may be standard output.
+  CLI::Option* prints(CLI::Option* option);
   [[nodiscard]] Outcome check_files() const;
+  // Refuses options with a value of no characters, which would pass for options that were not given.
+  [[nodiscard]] static Outcome check_values(const CLI::App& command);
 
   // A command whose options fill `options`, and which runs as run(program, options).
   template <typename Options, typename Run>
@@ -75,9 +86,10 @@ struct Program {
     CLI::App& command = *parent.add_subcommand(std::move(name), std::move(description));
     command.fallthrough();
     command.footer("Examples:\n" + std::move(examples));
-    command.final_callback([this, options = std::move(options), run] {
-      action = [this, options, run]() -> Outcome {
+    command.final_callback([this, &command, options = std::move(options), run] {
+      action = [this, &command, options, run]() -> Outcome {
         if (const auto ok = check_files(); !ok) return ok;
+        if (const auto ok = check_values(command); !ok) return ok;
         return run(*this, *options);
       };
     });
@@ -87,6 +99,7 @@ struct Program {
  private:
   std::vector<const CLI::Option*> inputs_;
   std::vector<const CLI::Option*> outputs_;
+  std::vector<const CLI::Option*> printing_;
 };
 
 Expected<std::unique_ptr<Context>> open_context(const GlobalOptions& global, bool debug = false);

@@ -19,7 +19,8 @@ namespace upsweep::cli {
 
 using AddExplain = void(Program&, CLI::App&);
 AddExplain add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
-    add_explain_histogram, add_explain_sort, add_explain_top_k, add_explain_spmv;
+    add_explain_reduce_by_key, add_explain_partition, add_explain_histogram, add_explain_sort, add_explain_argsort,
+    add_explain_top_k, add_explain_spmv;
 
 namespace {
 
@@ -56,8 +57,8 @@ struct ReleaseBuffer {
 
 class Dump {
  public:
-  Dump(Context& context, const Plan& plan, const std::vector<DumpArgument>& arguments, const UserText& text)
-      : context_(context), plan_(plan), known_(arguments), text_(text) {}
+  Dump(Context& context, const Plan& plan, const std::vector<DumpArgument>& arguments)
+      : context_(context), plan_(plan), known_(arguments) {}
 
   Outcome run() {
     if (const auto ok = make_buffers(); !ok) return ok;
@@ -94,7 +95,7 @@ class Dump {
     if (recorded) wgpuQueueSubmit(context_.queue(), 1, &commands);
     wgpuCommandBufferRelease(commands);
     wgpuCommandEncoderRelease(encoder);
-    if (!recorded) return failed(recorded.error(), text_);
+    if (!recorded) return failed(recorded.error());
     return {};
   }
 
@@ -118,7 +119,7 @@ class Dump {
   Outcome print_results() {
     std::optional<std::uint32_t> count;
     for (const Argument& argument : arguments_) {
-      if (argument.name != "count") continue;
+      if (argument.name != "count" || !plan_.counts_results) continue;
       const auto bytes = context_.read(argument.view, sizeof(std::uint32_t));
       if (!bytes) return failed(bytes.error());
       std::memcpy(&count.emplace(), bytes->data(), bytes->size());
@@ -141,7 +142,6 @@ class Dump {
   Context& context_;
   const Plan& plan_;
   const std::vector<DumpArgument>& known_;
-  const UserText& text_;
   std::vector<std::unique_ptr<WGPUBufferImpl, ReleaseBuffer>> buffers_;
   std::vector<Argument> arguments_;
 };
@@ -163,13 +163,18 @@ void print_plan(const Plan& plan, bool with_wgsl) {
 
 void add_item_options(CLI::App& command, ExplainOptions& options, const char* items) {
   command.add_option("--items", options.items, items)->required()->transform(count_text())->type_name("N");
-  command.add_option("--type", options.type, "u32, i32, f32, f16, u64, i64, vec2f, vec4u, ...")
+  command
+      .add_option("--type", options.type,
+                  "u32, i32, f32, f16, u64, i64, vec2f, vec4u, ...; or NumPy's u4, i4, f4, f2, u8, i8")
+      ->transform(type_text())
       ->capture_default_str()
       ->type_name("TYPE");
 }
 
 void add_view_options(CLI::App& command, ExplainOptions& options) {
-  command.add_option("--traits", options.traits, "minimum: plan for the least WebGPU device; no device is opened")
+  command
+      .add_option("--traits", options.traits,
+                  "minimum: plan for the least WebGPU device; no device is opened, and no expression compiled")
       ->check(CLI::IsMember({"device", "minimum"}))
       ->capture_default_str();
   command.add_flag("--dump", options.dump, "Run it on made-up items and print the scratch after each pass");
@@ -206,10 +211,14 @@ DumpArgument words_argument(std::string name, const std::vector<std::uint32_t>& 
 }
 
 Outcome explain(const ExplainOptions& options, const ExplainDevice& device, const Plan& plan,
-                const std::vector<DumpArgument>& arguments, const UserText& text) {
+                const std::vector<DumpArgument>& arguments, const std::vector<UserText>& texts) {
+  const bool has_text = std::ranges::any_of(texts, [](const UserText& text) { return !text.text.empty(); });
+  if (has_text && device.context != nullptr) {
+    if (const Status ok = device.context->prepare(plan); !ok) return failed(ok.error(), texts);
+  }
   print_plan(plan, options.wgsl);
   if (!options.dump) return {};
-  return Dump(*device.context, plan, arguments, text).run();
+  return Dump(*device.context, plan, arguments).run();
 }
 
 void add_explain(Program& program) {
@@ -220,9 +229,9 @@ void add_explain(Program& program) {
       "Examples:\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep explain select --where 'x > 0.5' --items 1000 --dump");
-  for (AddExplain* add :
-       {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_unique, add_explain_run_length,
-        add_explain_histogram, add_explain_sort, add_explain_top_k, add_explain_spmv}) {
+  for (AddExplain* add : {add_explain_reduce, add_explain_scan, add_explain_select, add_explain_partition,
+                          add_explain_unique, add_explain_run_length, add_explain_reduce_by_key, add_explain_histogram,
+                          add_explain_sort, add_explain_argsort, add_explain_top_k, add_explain_spmv}) {
     add(program, command);
   }
 }

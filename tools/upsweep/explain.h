@@ -51,9 +51,10 @@ struct DumpArgument {
 std::vector<std::byte> sample_items(const ElementType& type, std::uint64_t count, std::uint64_t run_length = 1);
 DumpArgument words_argument(std::string name, const std::vector<std::uint32_t>& values);
 
-// Prints the plan. With --dump runs it and prints what goes in, what the scratch slots hold after each pass, and the
-// results. Where the plan has an argument `count`, so many of each result. `text` of the user's may not compile.
+// Prints the plan, once the device has compiled `texts` of the user's, if there is one. With --dump runs it and prints
+// what goes in, what the scratch slots hold after each pass, and the results. Where the plan counts its results, so
+// many of each.
 Outcome explain(const ExplainOptions& options, const ExplainDevice& device, const Plan& plan,
-                const std::vector<DumpArgument>& arguments, const UserText& text = {});
+                const std::vector<DumpArgument>& arguments, const std::vector<UserText>& texts = {});
 
 }  // namespace upsweep::cli

@@ -81,7 +81,7 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
   auto options = std::make_shared<ExplainHistogramOptions>();
   CLI::App& command = program.add(explain, "histogram", "Explain a histogram",
                                   "  upsweep explain histogram --bins 256 --range 0 1 --items 2^26\n"
-                                  "  upsweep explain histogram --bins 256 --integers --type u8 --items 1e6\n"
+                                  "  upsweep explain histogram --bins 256 --integers --type u1 --items 1e6\n"
                                   "  upsweep explain histogram --bins 1000000 --items 1e6 --traits minimum --wgsl\n"
                                   "  upsweep explain histogram --bins 10 --items 100 --weights f32 --dump",
                                   options, run_explain_histogram);
@@ -89,7 +89,8 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
       ->required()
       ->transform(count_text())
       ->type_name("N");
-  command.add_option("--type", options->type, "Samples: u8, u16, u32, i32, f16 or f32")
+  command.add_option("--type", options->type, "Samples: u1, u2, u4, i4, f2 or f4; or u16, u32, i32, f16, f32")
+      ->transform(type_text(true))
       ->capture_default_str()
       ->type_name("TYPE");
   command.add_option("--bins", options->bins, "Bins")->capture_default_str()->transform(count_text())->type_name("N");
@@ -98,7 +99,8 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
       ->capture_default_str()
       ->type_name("LO HI");
   command.add_flag("--integers", options->integers, "Bins of one integer each, from 0");
-  command.add_option("--weights", options->weights, "none, u32 or f32")
+  command.add_option("--weights", options->weights, "none, u32 or f32; or NumPy's u4, f4")
+      ->transform(type_text())
       ->check(CLI::IsMember({"none", "u32", "f32"}))
       ->capture_default_str();
   command.add_option("--channels", options->channels, "Samples of an item")->check(CLI::Range(1, 4))->type_name("C");

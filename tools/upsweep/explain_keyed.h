@@ -14,11 +14,21 @@ struct KeyedExplainOptions : ExplainOptions {
   bool no_keys = false;
 };
 
-inline void add_keyed_options(CLI::App& command, KeyedExplainOptions& options) {
-  command.add_option("--type", options.type, "Keys: u32, i32, f32, f16, u64, i64 or f64 (shown as u64 bits)")
+inline void add_key_type(CLI::App& command, KeyedExplainOptions& options) {
+  command
+      .add_option(
+          "--type", options.type,
+          "Keys: u32, i32, f32, f16, u64, i64 or f64 (shown as u64 bits); or NumPy's u4, i4, f4, f2, u8, i8, f8")
+      ->transform(type_text())
       ->capture_default_str()
       ->type_name("TYPE");
-  command.add_option("--values", options.values, "Values: f16, u32, u64, vec4f, ...")->type_name("TYPE");
+}
+
+inline void add_keyed_options(CLI::App& command, KeyedExplainOptions& options) {
+  add_key_type(command, options);
+  command.add_option("--values", options.values, "Values: f16, u32, u64, vec4f, ...; or NumPy's f2, u4, u8")
+      ->transform(type_text())
+      ->type_name("TYPE");
   command.add_flag("--indices", options.indices, "Write where each item was");
   command.add_flag("--no-keys", options.no_keys, "Do not write the keys");
 }

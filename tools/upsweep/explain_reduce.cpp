@@ -49,9 +49,10 @@ Outcome run_explain_reduce(Program& program, const ExplainReduceOptions& options
   if (!device) return std::unexpected(device.error());
   ReduceTuning tuning = select_reduce_tuning(shape, device->traits);
   if (options.multi_pass) tuning.single_pass = false;
+  const std::vector<UserText> texts{{"--transform", options.transform, "transform expression"}};
   const auto plan = plan_reduce(shape, device->traits, tuning);
-  if (!plan) return failed(plan.error(), !options.transform.empty());
-  if (!options.dump) return explain(options, *device, *plan, {});
+  if (!plan) return failed(plan.error(), texts);
+  if (!options.dump) return explain(options, *device, *plan, {}, texts);
 
   std::vector<std::uint32_t> begins;
   std::vector<std::uint32_t> ends;
@@ -67,7 +68,7 @@ Outcome run_explain_reduce(Program& program, const ExplainReduceOptions& options
                   words_argument("segment_begins", begins),
                   words_argument("segment_ends", ends),
                   {"output", folded.is_float() ? *type : folded}},
-                 {"--transform", options.transform, "transform expression"});
+                 texts);
 }
 
 }  // namespace

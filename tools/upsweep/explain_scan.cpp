@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep explain for the primitives that are scans underneath: scan, select, unique, rle.
+// upsweep explain for the primitives that are scans underneath: scan, select, partition, unique, rle, reduce_by_key.
 #include <format>
 
 #include "explain.h"
 #include "fold.h"
+#include "upsweep/partition.h"
 #include "upsweep/runs.h"
 #include "upsweep/scan.h"
 #include "upsweep/select.h"
@@ -22,9 +23,12 @@ struct ExplainScanOptions : ExplainOptions {
   bool reverse = false;
   bool total = false;
   bool in_place = false;
-  // select
+  // select and partition
   std::string where;
   std::string dispatch_threads;
+  std::string second;
+  // reduce_by_key
+  std::string keys = "u32";
   // select, unique and rle
   bool indices = false;
   bool only_repeated = false;
@@ -89,9 +93,10 @@ Outcome run_explain_scan(Program& program, const ExplainScanOptions& options) {
   }
   const auto device = open_explained(program, options, std::max(total, counted));
   if (!device) return std::unexpected(device.error());
+  const std::vector<UserText> texts{{"--transform", options.transform, "transform expression"}};
   const auto plan = plan_scan(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error(), !options.transform.empty());
-  if (!options.dump) return explain(options, *device, *plan, {});
+  if (!plan) return failed(plan.error(), texts);
+  if (!options.dump) return explain(options, *device, *plan, {}, texts);
 
   const ElementType folded = folded_type(*op, type);
   const ElementType stored = folded.is_float() ? type : folded;
@@ -100,7 +105,7 @@ Outcome run_explain_scan(Program& program, const ExplainScanOptions& options) {
   if (options.in_place) output.bytes = sample_items(type, total);
   return explain(options, *device, *plan,
                  {{"input", type, sample_items(type, total)}, count_argument(counted), output, {"total", stored}},
-                 {"--transform", options.transform, "transform expression"});
+                 texts);
 }
 
 Outcome run_explain_select(Program& program, const ExplainScanOptions& options) {
@@ -120,15 +125,33 @@ Outcome run_explain_select(Program& program, const ExplainScanOptions& options) 
   }
   const auto device = open_explained(program, options, count);
   if (!device) return std::unexpected(device.error());
+  const std::vector<UserText> texts{{"--where", options.where, "predicate expression"}};
   const auto plan = plan_select(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error(), true);
-  if (!options.dump) return explain(options, *device, *plan, {});
+  if (!plan) return failed(plan.error(), texts);
+  if (!options.dump) return explain(options, *device, *plan, {}, texts);
   return explain(options, *device, *plan,
                  {{"input", type, sample_items(type, count)},
                   count_argument(count),
                   {"output", type},
                   {"indices", ElementType::u32()}},
-                 {"--where", options.where, "predicate expression"});
+                 texts);
+}
+
+Outcome run_explain_partition(Program& program, const ExplainScanOptions& options) {
+  const auto subject = parse_subject(options);
+  if (!subject) return std::unexpected(subject.error());
+  const auto& [type, count] = *subject;
+  PartitionShape shape{.item_count = options.count(count), .input = type, .first = Predicate::of(options.where)};
+  if (!options.second.empty()) shape.second = Predicate::of(options.second);
+  const auto device = open_explained(program, options, count);
+  if (!device) return std::unexpected(device.error());
+  const std::vector<UserText> texts{{"--where", options.where, "predicate expression"},
+                                    {"--second", options.second, "second predicate expression"}};
+  const auto plan = plan_partition(shape, device->traits, tuning_of(options, shape, device->traits));
+  if (!plan) return failed(plan.error(), texts);
+  if (!options.dump) return explain(options, *device, *plan, {}, texts);
+  return explain(options, *device, *plan,
+                 {{"input", type, sample_items(type, count)}, count_argument(count), {"output", type}}, texts);
 }
 
 Outcome run_explain_unique(Program& program, const ExplainScanOptions& options) {
@@ -167,6 +190,33 @@ Outcome run_explain_run_length(Program& program, const ExplainScanOptions& optio
                   {"values", type},
                   {"lengths", ElementType::u32()},
                   {"offsets", ElementType::u32()}});
+}
+
+Outcome run_explain_reduce_by_key(Program& program, const ExplainScanOptions& options) {
+  const auto op = operator_from_name(options.op);
+  if (!op) return failed(op.error());
+  const auto subject = parse_subject(options);
+  if (!subject) return std::unexpected(subject.error());
+  const auto& [type, count] = *subject;
+  const auto key = element_type_from_name(options.keys);
+  if (!key) return failed(key.error());
+  const ReduceByKeyShape shape{.item_count = options.count(count),
+                               .key = *key,
+                               .input = type,
+                               .combine = *op,
+                               .determinism = options.run_to_run ? Determinism::run_to_run : Determinism::any};
+  const auto device = open_explained(program, options, count);
+  if (!device) return std::unexpected(device.error());
+  const auto plan = plan_reduce_by_key(shape, device->traits, tuning_of(options, shape, device->traits));
+  if (!plan) return failed(plan.error());
+  if (!options.dump) return explain(options, *device, *plan, {});
+  const ElementType folded = folded_type(*op, type);
+  return explain(options, *device, *plan,
+                 {{"keys", *key, sample_items(*key, count, sample_run_length)},
+                  {"input", type, sample_items(type, count)},
+                  count_argument(count),
+                  {"unique_keys", *key},
+                  {"output", folded.is_float() ? type : folded}});
 }
 
 void add_path_options(CLI::App& command, ExplainScanOptions& options) {
@@ -221,6 +271,36 @@ void add_explain_select(Program& program, CLI::App& explain) {
   add_path_options(command, *options);
 }
 
+void add_explain_partition(Program& program, CLI::App& explain) {
+  auto options = std::make_shared<ExplainScanOptions>();
+  CLI::App& command = program.add(explain, "partition", "Explain a partition",
+                                  "  upsweep explain partition --where 'x > 0.5' --items 2^24\n"
+                                  "  upsweep explain partition --where 'x < 3' --second 'x < 6' --items 20 --dump",
+                                  options, run_explain_partition);
+  add_item_options(command, *options, item_description);
+  command.add_option("--where", options->where, "WGSL expression of the item x and its index i: what comes first")
+      ->required()
+      ->type_name("EXPR");
+  command.add_option("--second", options->second, "The same of the rest, for three parts")->type_name("EXPR");
+  add_path_options(command, *options);
+}
+
+void add_explain_reduce_by_key(Program& program, CLI::App& explain) {
+  auto options = std::make_shared<ExplainScanOptions>();
+  CLI::App& command = program.add(explain, "reduce_by_key", "Explain a reduction by key",
+                                  "  upsweep explain reduce_by_key --op sum --type f32 --items 2^24\n"
+                                  "  upsweep explain reduce_by_key --keys u64 --type u32 --items 20 --dump",
+                                  options, run_explain_reduce_by_key);
+  add_item_options(command, *options, item_description);
+  command.add_option("--keys", options->keys, "Type of the keys; --type is that of the values")
+      ->transform(type_text())
+      ->capture_default_str()
+      ->type_name("TYPE");
+  command.add_option("--op", options->op, operator_names)->capture_default_str()->type_name("OP");
+  command.add_flag("--run-to-run", options->run_to_run, "The same bits in every run");
+  add_path_options(command, *options);
+}
+
 void add_explain_unique(Program& program, CLI::App& explain) {
   auto options = std::make_shared<ExplainScanOptions>();
   CLI::App& command = program.add(explain, "unique", "Explain the removal of equal neighbours",
@@ -238,6 +318,7 @@ void add_explain_run_length(Program& program, CLI::App& explain) {
                                   "  upsweep explain rle --type u32 --items 2^24\n"
                                   "  upsweep explain rle --type u32 --items 1000 --offsets --dump",
                                   options, run_explain_run_length);
+  command.alias("run_length");
   add_item_options(command, *options, item_description);
   command.add_flag("--offsets", options->indices, "Write where each run begins, too");
   command.add_flag("--only-repeated", options->only_repeated, "Leave out runs of one item");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep explain sort.
+// upsweep explain sort and upsweep explain argsort.
 #include "explain_keyed.h"
 #include "upsweep/sort.h"
 
@@ -54,7 +54,39 @@ Outcome run_explain_sort(Program& program, const ExplainSortOptions& options) {
                   {"indices", ElementType::u32()}});
 }
 
+void add_sorted_items(CLI::App& command, ExplainSortOptions& options) {
+  command.add_option("--items", options.items, "Items, as 1000000, 1e6 or 2^20")
+      ->required()
+      ->transform(count_text())
+      ->type_name("N");
+}
+
+void add_sort_options(CLI::App& command, ExplainSortOptions& options) {
+  command.add_flag("--descending", options.descending, "The greatest first");
+  command.add_option("--bits", options.bits, "Sort by these bits of the keys alone")
+      ->expected(2)
+      ->type_name("BEGIN END");
+  command.add_option("--path", options.path, "automatic, three-pass or single-pass")
+      ->check(CLI::IsMember({"automatic", "three-pass", "single-pass"}))
+      ->capture_default_str();
+  command.add_flag("--device-count", options.device_count, "The count of items is read on the device");
+  add_view_options(command, options);
+}
+
 }  // namespace
+
+void add_explain_argsort(Program& program, CLI::App& explain) {
+  auto options = std::make_shared<ExplainSortOptions>();
+  options->indices = true;
+  options->no_keys = true;
+  CLI::App& command = program.add(explain, "argsort", "Explain a sort of indices",
+                                  "  upsweep explain argsort --items 2^24 --type f32\n"
+                                  "  upsweep explain argsort --items 100 --descending --dump",
+                                  options, run_explain_sort);
+  add_sorted_items(command, *options);
+  add_key_type(command, *options);
+  add_sort_options(command, *options);
+}
 
 void add_explain_sort(Program& program, CLI::App& explain) {
   auto options = std::make_shared<ExplainSortOptions>();
@@ -65,21 +97,10 @@ void add_explain_sort(Program& program, CLI::App& explain) {
                                   "  upsweep explain sort --items 1e6 --indices --no-keys --traits minimum --wgsl\n"
                                   "  upsweep explain sort --items 5000 --type i32 --in-place --dump",
                                   options, run_explain_sort);
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
-      ->required()
-      ->transform(count_text())
-      ->type_name("N");
+  add_sorted_items(command, *options);
   add_keyed_options(command, *options);
-  command.add_flag("--descending", options->descending, "The greatest first");
-  command.add_option("--bits", options->bits, "Sort by these bits of the keys alone")
-      ->expected(2)
-      ->type_name("BEGIN END");
   command.add_flag("--in-place", options->in_place, "Input and output are one array");
-  command.add_option("--path", options->path, "automatic, three-pass or single-pass")
-      ->check(CLI::IsMember({"automatic", "three-pass", "single-pass"}))
-      ->capture_default_str();
-  command.add_flag("--device-count", options->device_count, "The count of items is read on the device");
-  add_view_options(command, *options);
+  add_sort_options(command, *options);
 }
 
 }  // namespace upsweep::cli

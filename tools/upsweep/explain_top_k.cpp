@@ -53,6 +53,7 @@ void add_explain_top_k(Program& program, CLI::App& explain) {
                                   "  upsweep explain topk --items 1e6 -k 500000 --no-keys --threshold\n"
                                   "  upsweep explain topk --items 50 -k 5 --type i32 --indices --dump",
                                   options, run_explain_top_k);
+  command.alias("top_k");
   command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
       ->required()
       ->transform(count_text())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fold.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <format>
 #include <fstream>
@@ -17,6 +19,13 @@ bool is_signed(Dtype dtype) {
 }
 bool is_float(Dtype dtype) { return dtype == Dtype::f2 || dtype == Dtype::f4 || dtype == Dtype::f8; }
 
+bool is_function_name(std::string_view text) {
+  // Letters beyond ASCII are left to the compiler.
+  const auto is_letter = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalpha(c) != 0; };
+  const auto is_more = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0; };
+  return !text.empty() && is_letter(static_cast<unsigned char>(text.front())) && std::ranges::all_of(text, is_more);
+}
+
 Expected<BinaryOperator> read_operator(const FoldOptions& options) {
   if (options.op_wgsl.empty()) {
     auto op = operator_from_name(options.op);
@@ -26,9 +35,16 @@ Expected<BinaryOperator> read_operator(const FoldOptions& options) {
   if (options.op_name.empty() || options.identity.empty()) {
     return refuse("--op-wgsl needs --op-name (of the function in the file) and --identity (a WGSL expression)");
   }
-  const std::ifstream file(options.op_wgsl, std::ios::binary);
+  if (!is_function_name(options.op_name)) {
+    return refuse(single_line(std::format("--op-name \"{}\": not a name of a function", options.op_name)));
+  }
+  std::ifstream file(options.op_wgsl, std::ios::binary);
+  const bool is_empty = file.is_open() && file.peek() == std::ifstream::traits_type::eof() && !file.bad();
+  if (is_empty) return refuse(std::format("--op-wgsl {}: the file is empty", npy::one_line(options.op_wgsl)));
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return refuse(std::format("{}: cannot be read", options.op_wgsl));
+  if (!file || !(text << file.rdbuf())) {
+    return refuse(std::format("--op-wgsl {}: cannot be read", npy::one_line(options.op_wgsl)));
+  }
   return BinaryOperator::custom(options.op_name, text.str(), options.identity, options.commutes);
 }
 
@@ -72,7 +88,7 @@ void add_input_options(Program& program, CLI::App& command, FoldOptions& options
 void add_calculation_options(Program& program, CLI::App& command, FoldOptions& options) {
   command.add_option("--transform", options.transform, "WGSL expression of the item x and its index i, applied first")
       ->type_name("EXPR");
-  command.add_option("--init", options.init, "Value folded in front, once")->type_name("VALUE");
+  command.add_option("--init", options.init, "Value of the results' type folded in front, once")->type_name("VALUE");
   command.add_option("--cast", options.cast, "f4: round f8 items to 32-bit floats first")->check(CLI::IsMember({"f4"}));
   CLI::Option* text = program.reads(
       command.add_option("--op-wgsl", options.op_wgsl, "File with an operator: fn NAME(a: T, b: T) -> T"));
@@ -91,6 +107,7 @@ Expected<Fold> Fold::open(const FoldOptions& options) {
   const std::string& name = fold.items_.array().name();
   const Dtype dtype = fold.items_.dtype();
   fold.expression_ = options.transform;
+  fold.op_wgsl_ = options.op_wgsl;
   if (!options.transform.empty() && dtype == Dtype::f8) {
     return refuse(std::format("{}: --transform calculates in WGSL, which has no 64-bit floats; add --cast f4", name));
   }
@@ -98,8 +115,8 @@ Expected<Fold> Fold::open(const FoldOptions& options) {
     return refuse(std::format("{}: --transform calculates in WGSL, which has no 64-bit integers", name));
   }
   if (fold.is_arg() && !options.init.empty()) return refuse("argmin and argmax take no --init: it has no index");
-  fold.has_user_text_ = !options.transform.empty() || fold.op_.kind == OperatorKind::custom;
-  fold.dtype_ = result_dtype_of(fold.op_.kind, dtype, fold.has_user_text_);
+  const bool is_free = !options.transform.empty() || fold.op_.kind == OperatorKind::custom;
+  fold.dtype_ = result_dtype_of(fold.op_.kind, dtype, is_free);
   if (!options.init.empty()) {
     const Dtype init_dtype = fold.dtype_ == Dtype::b1 ? dtype : fold.dtype_;
     const auto init = parse_number(options.init, init_dtype);
@@ -110,8 +127,14 @@ Expected<Fold> Fold::open(const FoldOptions& options) {
 }
 
 std::unexpected<Failure> Fold::failure(const Error& error) const {
-  if (expression_.empty()) return failed(error, has_user_text_);
-  return failed(error, UserText{.option = "--transform", .text = expression_, .origin = "transform"});
+  if (op_.kind != OperatorKind::custom) return failed(error, UserText{"--transform", expression_, "transform"});
+  const std::string option = std::format("--op-wgsl {} --op-name", op_wgsl_);
+  const std::string call = std::format("call of operator \"{}\"", op_.function);
+  const std::string identity = std::format("identity of operator \"{}\"", op_.function);
+  const std::array<UserText, 3> texts{UserText{"--transform", expression_, "transform"},
+                                      {option, op_.function, call},
+                                      {"--identity", op_.identity, identity}};
+  return failed(error, texts);
 }
 
 void Fold::choose_types(const DeviceTraits& traits) {

@@ -59,8 +59,8 @@ class Fold {
   BinaryOperator op_;
   Items items_;
   std::string expression_;
+  std::string op_wgsl_;  // the file of the operator
   npy::Dtype dtype_ = npy::Dtype::u4;
-  bool has_user_text_ = false;
   bool widens_ = false;
   std::optional<Number> init_;
   ElementType value_;

@@ -25,7 +25,7 @@ Outcome append_at(std::span<const std::byte> words, const npy::Array& array, Arr
 Outcome write_kept_items(ArrayRun& run, const Items& items, std::string_view values, std::string_view indices,
                          std::uint64_t count, ArrayFile& file) {
   const npy::Array& array = items.array();
-  if (const auto ok = file.begin(array.dtype(), std::array{count}); !ok) return ok;
+  if (const auto ok = file.begin_like(array, std::array{count}); !ok) return ok;
   if (needs_indices(items)) {
     return run.read(indices, count * sizeof(std::uint32_t),
                     [&](std::span<const std::byte> words) { return append_at(words, array, file); });

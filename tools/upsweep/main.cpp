@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <exception>
 #include <format>
+#include <functional>
 #include <iostream>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,8 +28,27 @@ constexpr AddCommand* commands[] = {add_info,       add_reduce,    add_scan,    
 
 namespace {
 
-int report(const Failure& failure) {
-  std::cerr << "upsweep: " << single_line(failure.message) << '\n' << std::flush;
+// A long word of the command line, as an expression of a thousand terms, is cut short in what is said about it.
+std::string with_short_words(std::string message, std::span<char* const> words) {
+  constexpr std::size_t most = 200;
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80; };  // a letter of UTF-8
+  for (std::string_view word : words) {
+    if (word.starts_with("--")) word.remove_prefix(word.find('=') + 1);
+    const std::string line = single_line(word);
+    if (line.size() <= most) continue;
+    std::size_t end = most;
+    while (end != 0 && is_inside(line[end])) --end;
+    const auto left_out = std::ranges::count_if(line.substr(end), std::not_fn(is_inside));
+    const std::string cut = std::format("{}... ({} more characters)", line.substr(0, end), left_out);
+    for (auto at = message.find(line); at != std::string::npos; at = message.find(line, at + cut.size())) {
+      message.replace(at, line.size(), cut);
+    }
+  }
+  return message;
+}
+
+int report(const Failure& failure, std::span<char* const> words) {
+  std::cerr << "upsweep: " << with_short_words(single_line(failure.message), words) << '\n' << std::flush;
   return failure.exit_code;
 }
 
@@ -117,8 +138,11 @@ void add_global_options(Program& program) {
       "  upsweep solve A.mtx B.npy -o X.npy\n"
       "  upsweep explain reduce --op sum --type f32 --items 2^24\n"
       "  upsweep bench --ladder reduce\n"
-      "A file - is standard input, /dev/stdout standard output; no command writes over a file that it reads.\n"
-      "Types of items go by NumPy's short names, which count bytes: u1 is uint8, i8 int64, f4 float32, b1 bool.\n"
+      "A file - is standard input, /dev/stdout standard output, unless text is printed there, as by --total and "
+      "--json.\n"
+      "No command writes over a file that it reads.\n"
+      "Types of items go by NumPy's short names, which count bytes: u1 is uint8, i8 int64, f4 float32, b1 bool;\n"
+      "explain and bench know them beside the library's own, which count bits: i64, f32.\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"
       "Exit codes: 0 done, 1 the device failed, 2 bad input or usage.");
   app.get_formatter()->enable_footer_formatting(false);
@@ -126,6 +150,7 @@ void add_global_options(Program& program) {
 }
 
 int run(int argc, char** argv) {
+  const std::span words(argv, static_cast<std::size_t>(argc));
   Program program;
   add_global_options(program);
   for (AddCommand* add : commands) add(program);
@@ -133,13 +158,13 @@ int run(int argc, char** argv) {
     program.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      return report({usage_failure, usage_message(program.app, error) + "; --help shows the usage"});
+      return report({usage_failure, usage_message(program.app, error) + "; --help shows the usage"}, words);
     }
     program.app.exit(error);  // prints the help or the version
-    return flush_output() ? 0 : report({device_failure, "cannot write to standard output"});
+    return flush_output() ? 0 : report({device_failure, "cannot write to standard output"}, words);
   }
-  if (const Outcome outcome = program.action(); !outcome) return report(outcome.error());
-  if (!flush_output()) return report({device_failure, "cannot write to standard output"});
+  if (const Outcome outcome = program.action(); !outcome) return report(outcome.error(), words);
+  if (!flush_output()) return report({device_failure, "cannot write to standard output"}, words);
   return 0;
 }
 
@@ -152,6 +177,6 @@ int main(int argc, char** argv) {
   try {
     return upsweep::cli::run(argc, argv);
   } catch (const std::exception& error) {
-    return upsweep::cli::report({upsweep::cli::device_failure, error.what()});
+    return upsweep::cli::report({upsweep::cli::device_failure, error.what()}, {});
   }
 }

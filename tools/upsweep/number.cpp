@@ -188,14 +188,23 @@ void append_bytes(std::vector<std::byte>& bytes, const Number& settled, Dtype dt
 }
 
 std::optional<Number> parse_number(std::string_view text, Dtype dtype) {
-  if (text == "true" || text == "True") return Number{std::uint64_t{1}};
-  if (text == "false" || text == "False") return Number{std::uint64_t{0}};
+  const bool is_true = text == "true" || text == "True";
+  if (is_true || text == "false" || text == "False") {
+    return is_float(dtype) ? Number{is_true ? 1.0 : 0.0} : Number{std::uint64_t{is_true}};
+  }
   const auto parse = [&]<typename T>(T value) -> std::optional<Number> {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return Number{value};
   };
-  if (is_float(dtype)) return parse(double{});
+  if (is_float(dtype)) {
+    const auto number = parse(double{});
+    // Only what is called infinite may become so.
+    if (number && std::isfinite(to_double(*number)) && !std::isfinite(to_double(settle(*number, dtype)))) {
+      return std::nullopt;
+    }
+    return number;
+  }
   const auto number = text.starts_with('-') ? parse(std::int64_t{}) : parse(std::uint64_t{});
   if (!number || settle(*number, dtype) != *number) return std::nullopt;
   return number;

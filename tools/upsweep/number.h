@@ -32,7 +32,8 @@ std::string format_number(const Number& settled, npy::Dtype dtype);
 // The bytes that a file of `dtype` holds.
 void append_bytes(std::vector<std::byte>& bytes, const Number& settled, npy::Dtype dtype);
 
-// Nothing if `text` is no number or not one of `dtype`; "true" and "false" are 1 and 0.
+// Nothing if `text` is no number or beyond those of `dtype`; "true" and "false" are 1 and 0, "inf" and "nan" are
+// floats.
 std::optional<Number> parse_number(std::string_view text, npy::Dtype dtype);
 
 // Order of minima (is_min) or maxima in which NaN comes first; false for equal numbers.

@@ -8,10 +8,26 @@ namespace upsweep::cli {
 
 Outcome ArrayFile::begin(npy::Dtype dtype, std::span<const std::uint64_t> shape) {
   const std::string header = npy::make_header(dtype, shape);
-  return append(std::as_bytes(std::span(header)));
+  return write(std::as_bytes(std::span(header)));
+}
+
+Outcome ArrayFile::begin_like(const npy::Array& source, std::span<const std::uint64_t> shape) {
+  const npy::Header& header = source.header();
+  if (header.swapped) swapped_bytes_ = npy::item_size(header.dtype);
+  const std::string text = npy::make_header(header.dtype, shape, header.swapped);
+  return write(std::as_bytes(std::span(text)));
 }
 
 Outcome ArrayFile::append(std::span<const std::byte> bytes) {
+  if (swapped_bytes_ == 1) return write(bytes);
+  std::vector<std::byte> swapped(bytes.begin(), bytes.end());
+  for (std::size_t at = 0; at < swapped.size(); at += swapped_bytes_) {
+    std::ranges::reverse(std::span(swapped).subspan(at, swapped_bytes_));
+  }
+  return write(swapped);
+}
+
+Outcome ArrayFile::write(std::span<const std::byte> bytes) {
   if (const auto ok = file_.write(bytes); !ok) return refuse(ok.error());
   return {};
 }

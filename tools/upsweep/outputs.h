@@ -21,14 +21,19 @@ class ArrayFile {
   explicit ArrayFile(npy::OutputFile file) : file_(std::move(file)) {}
 
   Outcome begin(npy::Dtype dtype, std::span<const std::uint64_t> shape);
-  // Items in this machine's byte order.
+  // For items of `source` as they are there: its type, in its byte order.
+  Outcome begin_like(const npy::Array& source, std::span<const std::uint64_t> shape);
+  // Whole items in this machine's byte order.
   Outcome append(std::span<const std::byte> bytes);
   // Converts u32 items to i8, NumPy's type of indices and counts.
   Outcome append_indices(std::span<const std::byte> words);
   Outcome commit();
 
  private:
+  Outcome write(std::span<const std::byte> bytes);
+
   npy::OutputFile file_;
+  std::size_t swapped_bytes_ = 1;  // of an item whose order is turned round
 };
 
 class Outputs {

@@ -98,11 +98,11 @@ void add_pagerank(Program& program) {
   app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")
       ->capture_default_str()
       ->transform(count_text());
-  app.add_option("--top", command->top, "Print so many of the first nodes with their ranks")
+  program.prints(app.add_option("--top", command->top, "Print so many of the first nodes with their ranks"))
       ->transform(count_text())
       ->type_name("N");
   app.add_flag("-q,--quiet", command->quiet, "No summary");
-  app.add_flag("--json", command->json, "Print what happened as JSON");
+  program.prints(app.add_flag("--json", command->json, "Print what happened as JSON"));
 }
 
 }  // namespace upsweep::cli

@@ -144,7 +144,7 @@ void add_reduce(Program& program) {
       .writes(
           command.add_option("-o,--output", options->output, "Write the results into a file instead of printing them"))
       ->type_name("OUT.npy");
-  command.add_flag("--json", options->json, "Print value, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print value, type and time as JSON"));
   add_calculation_options(program, command, *options);
   command.add_option("--window-bytes", options->window_bytes, "Bytes that go to the device at a time")
       ->check(CLI::PositiveNumber)

@@ -156,7 +156,7 @@ void add_unique(Program& program) {
       ->type_name("OUT.npy");
   program.writes(command.add_option("--indices", options->indices, "File for the indices where runs begin"))
       ->type_name("IDX.npy");
-  command.add_flag("--json", options->json, "Print count, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print count, type and time as JSON"));
 }
 
 void add_run_length(Program& program) {
@@ -170,7 +170,7 @@ void add_run_length(Program& program) {
   program.writes(command.add_option("--offsets", options->offsets, "File for the indices where they begin"))
       ->type_name("O.npy");
   command.add_flag("--only-repeated", options->only_repeated, "Leave out runs of one item");
-  command.add_flag("--json", options->json, "Print count, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print count, type and time as JSON"));
 }
 
 }  // namespace upsweep::cli

@@ -93,6 +93,7 @@ Outcome run_scan(Program& program, const ScanOptions& options) {
   const ElementType folded = folded_type(fold->op(), fold->value());
   const ElementType stored = folded.is_float() ? fold->value() : folded;
   const auto plan = plan_scan(shape_of(options, *fold, *rows), (*context)->traits());
+  if (!plan && plan.error().kind == ErrorKind::invalid_request) return fold->failure(plan.error());
   if (!plan) return plan_failed(plan.error(), array);
   auto run = ArrayRun::create(**context, *plan, array.name());
   if (!run) return std::unexpected(run.error());
@@ -170,8 +171,8 @@ void add_scan(Program& program) {
       ->excludes(inclusive);
   command.add_flag("--reverse", options->reverse, "From the last item to the first");
   command.add_flag("--rows", options->by_rows, "Scan each row (the last axis) by itself");
-  command.add_flag("--total", options->total, "Also print the result of all items, or of each row");
-  command.add_flag("--json", options->json, "Print type, time and totals as JSON");
+  program.prints(command.add_flag("--total", options->total, "Also print the result of all items, or of each row"));
+  program.prints(command.add_flag("--json", options->json, "Print type, time and totals as JSON"));
   add_calculation_options(program, command, *options);
 }
 

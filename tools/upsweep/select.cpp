@@ -36,7 +36,6 @@ std::unexpected<Failure> text_failed(const Error& error, const SelectOptions& op
 Outcome run_select(Program& program, const SelectOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   if (options.output.empty() && options.indices.empty()) return refuse("select needs --output or --indices");
-  if (options.where.empty()) return refuse("--where is empty");
   auto items = Items::open_for_text(options.file, "--where", options.cast == "f4");
   if (!items) return std::unexpected(items.error());
   const npy::Array& array = items->array();
@@ -53,11 +52,11 @@ Outcome run_select(Program& program, const SelectOptions& options) {
   ArrayFile* indices = outputs.find("--indices");
   const SelectShape shape{.item_count = Count::on_host(array.item_count()),
                           .input = items->type(),
-                          // The end of the line ends a comment.
-                          .predicate = Predicate::of(options.where + "\n"),
+                          .predicate = Predicate::of(options.where),
                           .write_items = output != nullptr && !needs_indices(*items),
                           .write_indices = indices != nullptr || needs_indices(*items)};
   const auto plan = plan_select(shape, (*context)->traits());
+  if (!plan && plan.error().kind == ErrorKind::invalid_request) return text_failed(plan.error(), options, *items);
   if (!plan) return plan_failed(plan.error(), array);
   auto run = ArrayRun::create(**context, *plan, array.name());
   if (!run) return std::unexpected(run.error());
@@ -106,7 +105,7 @@ void add_select(Program& program) {
       ->type_name("EXPR");
   program.writes(command.add_option("-o,--output", options->output, "File for the items"))->type_name("OUT.npy");
   program.writes(command.add_option("--indices", options->indices, "File for their indices"))->type_name("IDX.npy");
-  command.add_flag("--json", options->json, "Print count, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print count, type and time as JSON"));
   command.add_option("--cast", options->cast, "f4: for f8 items, x is the item rounded to 32 bits")
       ->check(CLI::IsMember({"f4"}));
 }

@@ -115,7 +115,7 @@ void add_solve(Program& program) {
       ->check(CLI::IsMember({"none", "jacobi"}));
   app.add_flag("--no-refinement", command->no_refinement, "One solve in f32, without corrections from f64 residuals");
   app.add_flag("-q,--quiet", command->quiet, "No progress and no summary");
-  app.add_flag("--json", command->json, "Print what happened as JSON");
+  program.prints(app.add_flag("--json", command->json, "Print what happened as JSON"));
 }
 
 }  // namespace upsweep::cli

@@ -165,7 +165,7 @@ void add_sort(Program& program) {
       ->expected(2)
       ->allow_extra_args(false)  // a file may follow
       ->type_name("BEGIN END");
-  command.add_flag("--json", options->json, "Print count, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print count, type and time as JSON"));
 }
 
 void add_argsort(Program& program) {
@@ -177,7 +177,7 @@ void add_argsort(Program& program) {
       ->required()
       ->type_name("INDICES.npy");
   command.add_flag("--descending", options->descending, "The greatest first");
-  command.add_flag("--json", options->json, "Print count, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print count, type and time as JSON"));
 }
 
 }  // namespace upsweep::cli

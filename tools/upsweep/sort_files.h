@@ -60,9 +60,9 @@ class KeyFile {
     return run.upload("keys", type_.size_bytes, count(), give, progress);
   }
 
-  // The first keys of an argument, with the file's type.
+  // The first keys of an argument, with the file's type and byte order.
   Outcome write(ArrayRun& run, std::string_view argument, std::uint64_t key_count, ArrayFile& file) const {
-    if (const auto ok = file.begin(array_.dtype(), std::array{key_count}); !ok) return ok;
+    if (const auto ok = file.begin_like(array_, std::array{key_count}); !ok) return ok;
     return run.read(argument, key_count * type_.size_bytes, [&](std::span<const std::byte> bytes) -> Outcome {
       if (!is_widened()) return file.append(bytes);
       std::vector<std::byte> words(bytes.begin(), bytes.end());
@@ -154,7 +154,7 @@ class ValueFile {
   Outcome write(ArrayRun& run, std::string_view argument, std::uint64_t value_count, ArrayFile& file) const {
     std::vector<std::uint64_t> shape = shape_;
     shape.front() = value_count;
-    if (const auto ok = file.begin(array_.dtype(), shape); !ok) return ok;
+    if (const auto ok = file.begin_like(array_, shape); !ok) return ok;
     if (type()) {
       return run.read(argument, value_count * row_bytes(),
                       [&](std::span<const std::byte> bytes) { return file.append(bytes); });

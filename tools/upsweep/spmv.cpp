@@ -128,11 +128,11 @@ void add_spmv(Program& program) {
   program.reads(app.add_option("x", command->x, "Vector, .npy or .mtx; default: all ones"))->type_name("X.npy");
   program.writes(app.add_option("-o,--output", command->output, "File for the product"))->type_name("Y.npy");
   add_sparse_options(app, *command);
-  app.add_option("--repeat", command->repeat, "Time the product, with so many samples")
+  program.prints(app.add_option("--repeat", command->repeat, "Time the product, with so many samples"))
       ->transform(count_text())
       ->type_name("N");
   app.add_flag("-q,--quiet", command->quiet, "Nothing about the matrix and its format");
-  app.add_flag("--json", command->json, "Print what happened as JSON");
+  program.prints(app.add_flag("--json", command->json, "Print what happened as JSON"));
 }
 
 }  // namespace upsweep::cli

@@ -132,7 +132,7 @@ void add_top_k(Program& program) {
   auto* largest = command.add_flag("--largest", "The largest; the default");
   command.add_flag("--smallest", options->smallest, "The smallest")->excludes(largest);
   command.add_flag("--input-order", options->input_order, "Leave the result as it stands in the input");
-  command.add_flag("--json", options->json, "Print counts, type and time as JSON");
+  program.prints(command.add_flag("--json", options->json, "Print counts, type and time as JSON"));
 }
 
 }  // namespace upsweep::cli
