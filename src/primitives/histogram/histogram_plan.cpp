@@ -244,7 +244,8 @@ std::string to_string(const HistogramBins& bins) {
     case Kind::edges: return std::format("{} bins between given edges", bins.count);
     case Kind::edges_on_device: return std::format("{} bins between edges in a buffer", bins.count);
     case Kind::integers:
-      return std::format("{} bins of {} integers from {}", bins.count, 1ull << bins.shift, bins.first);
+      return std::format("{} bins of {} integer{} from {}", bins.count, 1ull << bins.shift, bins.shift == 0 ? "" : "s",
+                         bins.first);
   }
   return "?";
 }

@@ -319,8 +319,9 @@ class SortPlanner {
       case SortRanking::emulated: how = "ranks by emulated subgroups"; break;
       default: how = fitted.lock_step ? "ranks by atomics, lanes in order" : "ranks by ballots, a barrier each"; break;
     }
-    plan_.note(std::format("tiles of {} x {} items in {} parts, digits of {} bits, {}", fitted.workgroup_size,
-                           fitted.items_per_thread, fitted.stage_rounds, fitted.digit_bits, how));
+    plan_.note(std::format("tiles of {} x {} items in {} part{}, digits of {} bits, {}", fitted.workgroup_size,
+                           fitted.items_per_thread, fitted.stage_rounds, fitted.stage_rounds == 1 ? "" : "s",
+                           fitted.digit_bits, how));
   }
 
   void name_arguments() {
