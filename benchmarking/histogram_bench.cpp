@@ -206,7 +206,7 @@ Result<std::vector<std::unique_ptr<HistogramBench>>> make_histogram_benches(
   std::vector<std::unique_ptr<HistogramBench>> benches;
   for (const ElementType& type : request.types.empty() ? usual_types : request.types) {
     if (type != ElementType::f32() && type != byte_type()) {
-      return refuse(std::format("The benchmark of histogram has samples of f32 and u8 (bytes), not of {}.", type.name));
+      return refuse(std::format("The benchmark of histogram has samples of f32 and u8, not of {}.", type.name));
     }
     for (const HistogramOperation& operation : usual) {
       if (type == byte_type() && operation.samples != Samples::uniform) {
