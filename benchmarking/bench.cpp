@@ -5,11 +5,13 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <filesystem>
 #include <format>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "benchmarking/bench_families.h"
 #include "benchmarking/session.h"
@@ -148,15 +150,24 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
 // Opened before anything is measured, so that a path that cannot be written fails at once; put in place whole.
 class JsonFile {
  public:
-  explicit JsonFile(const std::string& path) : path_(path), new_path_(path + ".new") {
-    if (!path_.empty()) file_.open(new_path_, std::ios::binary | std::ios::trunc);
+  explicit JsonFile(const std::string& path) : path_(path) {
+    if (path_.empty()) return;
+    // A file is replaced as a whole, links are followed; pipes and devices take what comes.
+    std::error_code error;
+    for (int link = 0; link < 40 && std::filesystem::is_symlink(path_, error); ++link) {
+      const std::filesystem::path from(path_);
+      path_ = (from.parent_path() / std::filesystem::read_symlink(from, error)).string();
+    }
+    const bool is_stream = std::filesystem::is_other(path_, error);
+    new_path_ = is_stream ? path_ : path_ + ".new";
+    if (!std::filesystem::is_directory(path_, error)) file_.open(new_path_, std::ios::binary | std::ios::trunc);
   }
   JsonFile(const JsonFile&) = delete;
   JsonFile& operator=(const JsonFile&) = delete;
   ~JsonFile() {
     if (!file_.is_open()) return;
     file_.close();
-    std::remove(new_path_.c_str());
+    if (new_path_ != path_) std::remove(new_path_.c_str());
   }
   [[nodiscard]] Status check() const {
     if (path_.empty() || file_.is_open()) return {};
@@ -166,8 +177,9 @@ class JsonFile {
     if (path_.empty()) return {};
     file_ << text;
     file_.close();
-    if (file_.fail() || std::rename(new_path_.c_str(), path_.c_str()) != 0) {
-      std::remove(new_path_.c_str());
+    const bool is_replaced = new_path_ != path_;
+    if (file_.fail() || (is_replaced && std::rename(new_path_.c_str(), path_.c_str()) != 0)) {
+      if (is_replaced) std::remove(new_path_.c_str());
       return refuse(std::format("{} could not be written.", path_));
     }
     return {};

@@ -135,6 +135,7 @@ Result<std::vector<std::unique_ptr<ReduceBench>>> make_reduce_benches(const Benc
   if (const Status ok = change_tuning(tried, request.tuning); !ok) return std::unexpected(ok.error());
   std::vector<std::unique_ptr<ReduceBench>> benches;
   for (const ElementType& type : request.types.empty() ? usual_types : request.types) {
+    if (type == byte_type()) return refuse("The benchmark of reduce has no items of u8.");
     auto expected = RunningReference::create(*combine, type);
     if (!expected) return std::unexpected(expected.error());
     benches.push_back(std::make_unique<ReduceBench>(*combine, type, *expected, request.tuning));

@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 
-from cli_case import CliTest
+from cli_case import CliTest, PROGRAM
 
 # Each command with inputs of its own; IN and OUT stand for the files at test, A to D for others.
 COMMANDS = (
@@ -117,6 +117,16 @@ class Files(CliTest):
                     printing = [word for word in command if word in ("--total", "--json", "--plot", "--top", "--repeat")]
                     self.assert_refused(2, f" {name}: {printing[0]} prints text there; name a file",
                                         *self.with_files(command, self.a, name))
+        link = self.path("link")
+        os.symlink("/dev/stdout", link)
+        self.assert_refused(2, f"{link}: --total prints text there; name a file", "scan", self.a, "-o", link, "--total")
+        with open(self.path("o.npy"), "wb") as output:
+            done = subprocess.run([PROGRAM, "scan", self.a, "-o", output.name, "--total"], stdout=output,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--total prints text there", done.stderr)
+        self.assert_refused(2, "--values and --lengths both go to standard output", "rle", self.a, "--values",
+                            "/dev/stdout", "--lengths", "/dev/fd/1")
         # A file beside it is as good as before.
         self.assertEqual(self.output_of("scan", self.a, "-o", self.path("o.npy"), "--total"), "3.0\n")
         self.output_of("scan", self.a, "-o", "/dev/null", "--total")

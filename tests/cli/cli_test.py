@@ -334,6 +334,26 @@ class BadInput(CliTest):
             self.assert_refused(2, f"{option} is empty", "reduce", option, "", self.good)
         self.assert_refused(2, "--transform is empty", "explain", "reduce", "--items", "5", "--transform", "")
         self.assert_refused(2, "--op is empty", "bench", "reduce", "--op", "")
+        # Nor is the next word taken for the value.
+        for words in (("--init=", "7"), ("--op=", "max"), ("--output=", self.path("kept.npy")), ("--transform=", "x")):
+            self.assert_refused(2, f"{words[0][:-1]} is empty", "reduce", self.good, *words)
+        self.assertFalse(os.path.exists(self.path("kept.npy")))
+
+    def test_transforms_are_one_expression(self):
+        for text in ("x;", "x; return x", "x; } fn other() -> f32 { return 0.0", "x }", "{"):
+            self.assert_refused(2, "--transform", "reduce", "--transform", text, self.good)
+            self.assert_refused(2, "--transform", "scan", "--transform", text, self.good, "-o", self.path("o.npy"))
+        self.assert_refused(2, "brackets", "reduce", "--transform", "(x", self.good)
+        self.assertEqual(self.output_of("reduce", "--transform", "x * 2.0 // twice; {", self.save(np.ones(3, "f4"))), "6.0\n")
+
+    def test_sums_of_booleans_may_begin_below_zero(self):
+        booleans = self.save(np.ones(4, "b1"))
+        for value, total, product in ((-1, 3, -1), (-129, -125, -129), (-2**63, 4 - 2**63, -2**63), (5, 9, 5)):
+            init = f"--init={value}"
+            self.assertEqual(self.output_of("reduce", "--op", "sum", init, booleans), f"{total}\n")
+            self.assertEqual(self.output_of("reduce", "--op", "product", init, booleans), f"{product}\n")
+            self.output_of("scan", init, booleans, "-o", self.path("o.npy"))
+            np.testing.assert_array_equal(np.load(self.path("o.npy")), np.arange(1, 5, dtype="i8") + value)
 
     def test_mistakes_in_wgsl_are_the_users(self):
         self.assert_refused(2, "transform", "reduce", "--transform", "x + nonsense", self.good)
@@ -509,6 +529,23 @@ class OtherCommands(CliTest):
         with open(path) as file:
             self.assertEqual({row["type"] for row in json.load(file)["results"]}, {"u8"})
         self.assert_refused(2, "--items 0: there is nothing to measure", "bench", "reduce", "--items", "1000,0")
+        self.assert_refused(2, "The benchmark of reduce has no items of u8.", "bench", "reduce", "--type", "u1", "--items", 8)
+
+    def test_bench_writes_through_links_and_pipes(self):
+        bench = ("bench", "reduce", "--type", "u4", "--items", 1000, "--samples", 1, "--json")
+        link, target, pipe = self.path("link"), self.path("target.json"), self.path("pipe")
+        os.symlink(target, link)
+        self.output_of(*bench, link)
+        self.assertTrue(os.path.islink(link))
+        with open(target) as file:
+            self.assertEqual({row["type"] for row in json.load(file)["results"]}, {"u32"})
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            self.output_of(*bench, pipe)
+            self.assertEqual({row["type"] for row in json.loads(reader.stdout.read())["results"]}, {"u32"})
+        self.output_of(*bench, "/dev/null")
+        self.assert_refused(2, "--json /dev/stdout: the table is printed there; name a file", *bench, "/dev/stdout")
+        self.assert_refused(2, "cannot be written", *bench, self.folder.name)
 
     def test_bench_ends_with_a_table(self):
         path = self.path("bench.json")

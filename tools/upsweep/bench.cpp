@@ -58,6 +58,9 @@ std::string bench_name(const std::string& name) {
 
 Outcome run_bench(Program& program, const BenchArguments& arguments) {
   bench::BenchOptions options = arguments.bench;
+  if (!options.json_path.empty() && is_standard_output(options.json_path)) {
+    return refuse(std::format("--json {}: the table is printed there; name a file", npy::one_line(options.json_path)));
+  }
   const bool ladder = options.ladder || options.quick;
   const std::vector<std::string> known = ladder ? bench::ladder_names() : bench::bench_names();
   for (std::string& name : options.names) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,7 +19,6 @@ namespace upsweep::cli {
 namespace {
 
 constexpr const char* standard_input = "/dev/stdin";
-constexpr std::array standard_output{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
 
 // Whether writing one would change or lose the other. Devices and pipes take what comes.
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -48,6 +50,16 @@ std::string complaints_about(std::string_view origin, std::string_view message) 
 }
 
 }  // namespace
+
+bool is_standard_output(const std::string& path) {
+  constexpr std::array names{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+  if (std::ranges::contains(names, path)) return true;
+  struct stat file{};
+  struct stat output{};
+  // Character devices: what is written to the null device is not mixed.
+  return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 && !S_ISCHR(file.st_mode) &&
+         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
 
 std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
   const bool is_request = error.kind == ErrorKind::invalid_request || error.kind == ErrorKind::unsupported ||
@@ -185,7 +197,7 @@ Outcome Program::check_files() const {
     }
     const auto printing =
         std::ranges::find_if(printing_, [](const CLI::Option* option) { return option->count() != 0; });
-    if (printing != printing_.end() && std::ranges::contains(standard_output, output->path)) {
+    if (printing != printing_.end() && is_standard_output(output->path)) {
       return refuse(std::format("{} {}: {} prints text there; name a file", output->option, output->path,
                                 (*printing)->get_name()));
     }
@@ -197,6 +209,10 @@ Outcome Program::check_files() const {
     if (const auto other = std::ranges::find_if(outputs.begin(), output, is_it); other != output) {
       return refuse(
           std::format("{} and {} name the same file, {}", other->option, output->option, npy::one_line(output->path)));
+    }
+    const auto first = std::ranges::find_if(outputs.begin(), output, is_standard_output, &File::path);
+    if (first != output && is_standard_output(output->path)) {
+      return refuse(std::format("{} and {} both go to standard output", first->option, output->option));
     }
   }
   return {};

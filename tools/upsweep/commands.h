@@ -47,6 +47,9 @@ inline std::unexpected<Failure> failed(const Error& error, const UserText& text)
   return failed(error, std::span(&text, 1));
 }
 
+// Whether a file of that name is what standard output goes to: the stream itself or the same file or pipe.
+bool is_standard_output(const std::string& path);
+
 // Several lines as one, without control characters.
 std::string single_line(std::string_view text);
 

@@ -9,6 +9,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "upsweep/reduce.h"
+
 namespace upsweep::cli {
 namespace {
 
@@ -114,6 +116,11 @@ Expected<Fold> Fold::open(const FoldOptions& options) {
   if (!options.transform.empty() && (dtype == Dtype::u8 || dtype == Dtype::i8)) {
     return refuse(std::format("{}: --transform calculates in WGSL, which has no 64-bit integers", name));
   }
+  if (!options.transform.empty()) {
+    // The library asks for one expression; what is planned in the end calls a function around it.
+    const ReduceShape shape{.item_count = Count::on_host(1), .transform = Transform::of(options.transform)};
+    if (const auto plan = plan_reduce(shape, DeviceTraits::webgpu_minimum()); !plan) return fold.failure(plan.error());
+  }
   if (fold.is_arg() && !options.init.empty()) return refuse("argmin and argmax take no --init: it has no index");
   const bool is_free = !options.transform.empty() || fold.op_.kind == OperatorKind::custom;
   fold.dtype_ = result_dtype_of(fold.op_.kind, dtype, is_free);
@@ -142,7 +149,8 @@ void Fold::choose_types(const DeviceTraits& traits) {
   const ElementType item = items_.type();
   const bool is_64_bit_fold = (op_.kind == OperatorKind::sum || op_.kind == OperatorKind::product) && !item.is_float();
   widens_ = is_64_bit_fold && !item.is_64_bit();
-  value_ = !widens_ ? item : item.scalar == Scalar::i32 ? ElementType::i64() : ElementType::u64();
+  // Not by the items: those of b1 are u32, and their sums are signed.
+  value_ = !widens_ ? item : is_signed(dtype_) ? ElementType::i64() : ElementType::u64();
 }
 
 std::optional<ConstantValue> Fold::init_as(const ElementType& type) const {

@@ -154,6 +154,13 @@ int run(int argc, char** argv) {
   Program program;
   add_global_options(program);
   for (AddCommand* add : commands) add(program);
+  for (const std::string_view word : words.subspan(std::min<std::size_t>(words.size(), 1))) {
+    if (word == "--") break;
+    // Else the next word would be taken for the value.
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      return report({usage_failure, std::format("{} is empty", word.substr(0, word.size() - 1))}, words);
+    }
+  }
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
