@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
-#include <filesystem>
 #include <format>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <ostream>
-#include <system_error>
+#include <span>
 
 #include "benchmarking/bench_families.h"
 #include "benchmarking/session.h"
+#include "output_file.h"
 
 namespace upsweep::bench {
 namespace {
@@ -147,49 +145,13 @@ Result<Chosen> read_options(const BenchOptions& options, const DeviceTraits& tra
   return chosen;
 }
 
-// Opened before anything is measured, so that a path that cannot be written fails at once; put in place whole.
-class JsonFile {
- public:
-  explicit JsonFile(const std::string& path) : path_(path) {
-    if (path_.empty()) return;
-    // A file is replaced as a whole, links are followed; pipes and devices take what comes.
-    std::error_code error;
-    for (int link = 0; link < 40 && std::filesystem::is_symlink(path_, error); ++link) {
-      const std::filesystem::path from(path_);
-      path_ = (from.parent_path() / std::filesystem::read_symlink(from, error)).string();
-    }
-    const bool is_stream = std::filesystem::is_other(path_, error);
-    new_path_ = is_stream ? path_ : path_ + ".new";
-    if (!std::filesystem::is_directory(path_, error)) file_.open(new_path_, std::ios::binary | std::ios::trunc);
-  }
-  JsonFile(const JsonFile&) = delete;
-  JsonFile& operator=(const JsonFile&) = delete;
-  ~JsonFile() {
-    if (!file_.is_open()) return;
-    file_.close();
-    if (new_path_ != path_) std::remove(new_path_.c_str());
-  }
-  [[nodiscard]] Status check() const {
-    if (path_.empty() || file_.is_open()) return {};
-    return refuse(std::format("{} cannot be written.", path_));
-  }
-  Status write(const std::string& text) {
-    if (path_.empty()) return {};
-    file_ << text;
-    file_.close();
-    const bool is_replaced = new_path_ != path_;
-    if (file_.fail() || (is_replaced && std::rename(new_path_.c_str(), path_.c_str()) != 0)) {
-      if (is_replaced) std::remove(new_path_.c_str());
-      return refuse(std::format("{} could not be written.", path_));
-    }
-    return {};
-  }
-
- private:
-  std::string path_;
-  std::string new_path_;
-  std::ofstream file_;
-};
+// Opened before anything is measured, so that a path that cannot be written fails at once; nothing without a path.
+Result<std::optional<npy::OutputFile>> open_report(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  auto file = npy::OutputFile::create(path);
+  if (!file) return refuse(std::format("{} cannot be written.", path));
+  return std::move(*file);
+}
 
 }  // namespace
 
@@ -211,8 +173,8 @@ std::vector<std::string> ladder_names() {
 Status run_bench(Context& context, const BenchOptions& options, std::ostream& table, std::ostream& progress) {
   const auto chosen = read_options(options, context.traits());
   if (!chosen) return std::unexpected(chosen.error());
-  JsonFile json(options.json_path);
-  if (const Status ok = json.check(); !ok) return ok;
+  auto json = open_report(options.json_path);
+  if (!json) return std::unexpected(json.error());
   const auto session = Session::open(context, options, chosen->word_counts(context.traits()), progress);
   if (!session) return std::unexpected(session.error());
 
@@ -231,7 +193,12 @@ Status run_bench(Context& context, const BenchOptions& options, std::ostream& ta
   if (!chosen->benches.empty()) print_sizes(table, report);
   print_pipelines(table, report);
   table.flush();
-  if (const Status ok = json.write(to_json(report)); !ok) return ok;
+  if (*json) {
+    const std::string text = to_json(report);
+    if (!(*json)->write(std::as_bytes(std::span(text))) || !(*json)->commit()) {
+      return refuse(std::format("{} could not be written.", options.json_path));
+    }
+  }
 
   const auto is_wrong = [](const Measurement& row) { return row.call.has_value() && !row.correct; };
   if (const auto wrong = std::ranges::count_if(report.measurements, is_wrong); wrong != 0) {

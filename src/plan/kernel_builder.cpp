@@ -153,19 +153,22 @@ std::size_t line_of_open_bracket(std::string_view text) {
 
 }  // namespace
 
+void KernelBuilder::refuse(std::string message) {
+  if (refused_.empty()) refused_ = std::move(message);
+}
+
 void KernelBuilder::check_brackets(std::string_view origin, std::string_view text) {
   const std::size_t line = line_of_open_bracket(text);
-  if (line == 0 || !refused_.empty()) return;
-  refused_ = std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line);
+  if (line == 0) return;
+  refuse(std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line));
 }
 
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
   check_brackets(origin, text);
   for (const std::string_view name : declared_names(text)) {
-    if (std::ranges::find(taken_names, name) == std::end(taken_names) || !refused_.empty()) continue;
-    refused_ =
-        std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name);
+    if (!std::ranges::contains(taken_names, name)) continue;
+    refuse(std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name));
   }
   const bool known = std::ranges::any_of(caller_, [&](const Piece& piece) { return piece.text == text; });
   if (!known) caller_.push_back({std::move(origin), std::string(text)});
@@ -176,8 +179,8 @@ KernelBuilder& KernelBuilder::caller_type(const ElementType& type) {
   if (type.declaration.empty()) return *this;
   std::string origin = std::format("type \"{}\"", type.name);
   const auto same_name = std::ranges::find(caller_, origin, &Piece::origin);
-  if (same_name != caller_.end() && same_name->text != type.declaration && refused_.empty()) {
-    refused_ = std::format("Two types of one kernel have the name \"{}\" and different declarations.", type.name);
+  if (same_name != caller_.end() && same_name->text != type.declaration) {
+    refuse(std::format("Two types of one kernel have the name \"{}\" and different declarations.", type.name));
   }
   return caller_text(std::move(origin), type.declaration);
 }
@@ -185,10 +188,10 @@ KernelBuilder& KernelBuilder::caller_type(const ElementType& type) {
 KernelBuilder& KernelBuilder::caller_expression(std::string origin, std::string_view head,
                                                 std::string_view expression) {
   const std::size_t wrong = find_outside_comments(expression, ";{}");
-  if (wrong != std::string_view::npos && refused_.empty()) {
-    refused_ =
+  if (wrong != std::string_view::npos) {
+    refuse(
         std::format("The {} has a \"{}\": it is to be one WGSL expression. What it calls goes into the text beside it.",
-                    origin, expression[wrong]);
+                    origin, expression[wrong]));
   }
   check_brackets(origin, expression);
   // A comment may end it.

@@ -43,6 +43,7 @@ class KernelBuilder {
     std::string origin;
     std::string text;
   };
+  void refuse(std::string message);  // the first one is told
   void check_brackets(std::string_view origin, std::string_view text);
   Kernel kernel_;
   std::string directives_;

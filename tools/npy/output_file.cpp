@@ -35,24 +35,6 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// The descriptor that a name such as /dev/stdout stands for. It is duplicated rather than opened:
-// opening would start over at offset 0 of a redirected file, and fails for a socket.
-std::optional<int> descriptor_named_by(std::string_view path) {
-  if (path == "/dev/stdin") return STDIN_FILENO;
-  if (path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder)) continue;
-    const std::string_view digits = path.substr(folder.size());
-    int descriptor = -1;
-    const char* const begin = digits.data();
-    const char* const end = begin + digits.size();
-    const auto [stop, code] = std::from_chars(begin, end, descriptor);
-    if (code == std::errc{} && stop == end && descriptor >= 0) return descriptor;
-  }
-  return std::nullopt;
-}
-
 std::string temporary_name(const std::string& directory) {
   static std::atomic<unsigned> counter{0};
   timespec now{};
@@ -106,6 +88,22 @@ int open_unnamed(const std::string&) { return -1; }
 
 }  // namespace
 
+std::optional<int> descriptor_named_by(std::string_view path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int descriptor = -1;
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    const auto [stop, code] = std::from_chars(begin, end, descriptor);
+    if (code == std::errc{} && stop == end && descriptor >= 0) return descriptor;
+  }
+  return std::nullopt;
+}
+
 std::string one_line(std::string_view text) {
   std::string result(text);
   std::ranges::replace_if(result, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
@@ -128,6 +126,8 @@ std::expected<OutputFile, std::string> OutputFile::create(std::string path, Stag
   struct stat info{};
   for (int links = 0;; ++links) {
     if (const std::optional<int> descriptor = descriptor_named_by(file.target_)) {
+      // Duplicated rather than opened: opening would start over at offset 0 of a redirected file, and fails for a
+      // socket.
       file.descriptor_ = fcntl(*descriptor, F_DUPFD_CLOEXEC, 0);
       if (file.descriptor_ < 0) return file.fail("cannot open for writing", errno);
       return file;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@ namespace upsweep::npy {
 
 // `text` with control characters replaced, so that a message that names a file stays one line.
 std::string one_line(std::string_view text);
+
+// The descriptor that a name such as /dev/stdout or /dev/fd/3 stands for.
+std::optional<int> descriptor_named_by(std::string_view path);
 
 // Collects bytes in a temporary file beside the destination and moves it into place on commit().
 //

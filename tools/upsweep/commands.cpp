@@ -52,8 +52,7 @@ std::string complaints_about(std::string_view origin, std::string_view message) 
 }  // namespace
 
 bool is_standard_output(const std::string& path) {
-  constexpr std::array names{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
-  if (std::ranges::contains(names, path)) return true;
+  if (npy::descriptor_named_by(path) == STDOUT_FILENO) return true;
   struct stat file{};
   struct stat output{};
   // Character devices: what is written to the null device is not mixed.

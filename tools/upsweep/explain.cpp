@@ -161,8 +161,12 @@ void print_plan(const Plan& plan, bool with_wgsl) {
 
 }  // namespace
 
-void add_item_options(CLI::App& command, ExplainOptions& options, const char* items) {
+void add_items(CLI::App& command, ExplainOptions& options, const char* items) {
   command.add_option("--items", options.items, items)->required()->transform(count_text())->type_name("N");
+}
+
+void add_item_options(CLI::App& command, ExplainOptions& options, const char* items) {
+  add_items(command, options, items);
   command
       .add_option("--type", options.type,
                   "u32, i32, f32, f16, u64, i64, vec2f, vec4u, ...; or NumPy's u4, i4, f4, f2, u8, i8")

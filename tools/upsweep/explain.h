@@ -30,6 +30,8 @@ struct ExplainOptions {
 };
 
 // What to plan goes first, what to show of it last.
+inline constexpr const char* items_description = "Items, as 1000000, 1e6 or 2^20";
+void add_items(CLI::App& command, ExplainOptions& options, const char* items = items_description);
 void add_item_options(CLI::App& command, ExplainOptions& options, const char* items);
 void add_view_options(CLI::App& command, ExplainOptions& options);
 

@@ -85,10 +85,7 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
                                   "  upsweep explain histogram --bins 1000000 --items 1e6 --traits minimum --wgsl\n"
                                   "  upsweep explain histogram --bins 10 --items 100 --weights f32 --dump",
                                   options, run_explain_histogram);
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
-      ->required()
-      ->transform(count_text())
-      ->type_name("N");
+  add_items(command, *options);
   command.add_option("--type", options->type, "Samples: u1, u2, u4, i4, f2 or f4; or u16, u32, i32, f16, f32")
       ->transform(type_text(true))
       ->capture_default_str()

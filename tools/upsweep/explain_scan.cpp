@@ -42,13 +42,6 @@ ScanPath path_of(const ExplainScanOptions& options) {
   return options.path == "single-pass" ? ScanPath::single_pass : ScanPath::automatic;
 }
 
-template <typename Shape>
-ScanTuning tuning_of(const ExplainScanOptions& options, const Shape& shape, const DeviceTraits& traits) {
-  ScanTuning tuning = select_scan_tuning(shape, traits);
-  tuning.path = path_of(options);
-  return tuning;
-}
-
 struct Subject {
   ElementType type;
   std::uint64_t count = 0;
@@ -63,6 +56,22 @@ Expected<Subject> parse_subject(const ExplainScanOptions& options) {
 
 DumpArgument count_argument(std::uint64_t count) {
   return words_argument("item_count", {static_cast<std::uint32_t>(count)});
+}
+
+// Plans the shape for the device that is explained, and shows the plan; arguments() makes what --dump needs.
+template <typename Shape, typename MakeArguments>
+Outcome explain_shape(const Program& program, const ExplainScanOptions& options, std::uint64_t most_count,
+                      const Shape& shape,
+                      Result<Plan> (*plan_shape)(const Shape&, const DeviceTraits&, std::optional<ScanTuning>,
+                                                 ScanOffsets),
+                      const MakeArguments& arguments, const std::vector<UserText>& texts = {}) {
+  const auto device = open_explained(program, options, most_count);
+  if (!device) return std::unexpected(device.error());
+  ScanTuning tuning = select_scan_tuning(shape, device->traits);
+  tuning.path = path_of(options);
+  const auto plan = plan_shape(shape, device->traits, tuning, {});
+  if (!plan) return failed(plan.error(), texts);
+  return explain(options, *device, *plan, options.dump ? arguments() : std::vector<DumpArgument>{}, texts);
 }
 
 Outcome run_explain_scan(Program& program, const ExplainScanOptions& options) {
@@ -91,21 +100,17 @@ Outcome run_explain_scan(Program& program, const ExplainScanOptions& options) {
     total = *rows * row_length;
     shape.segments = ScanSegments::rows(options.count(*rows), static_cast<std::uint32_t>(row_length));
   }
-  const auto device = open_explained(program, options, std::max(total, counted));
-  if (!device) return std::unexpected(device.error());
-  const std::vector<UserText> texts{{"--transform", options.transform, "transform expression"}};
-  const auto plan = plan_scan(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error(), texts);
-  if (!options.dump) return explain(options, *device, *plan, {}, texts);
-
-  const ElementType folded = folded_type(*op, type);
-  const ElementType stored = folded.is_float() ? type : folded;
-  DumpArgument output{"output", stored};
-  // The input of a scan in place is its output.
-  if (options.in_place) output.bytes = sample_items(type, total);
-  return explain(options, *device, *plan,
-                 {{"input", type, sample_items(type, total)}, count_argument(counted), output, {"total", stored}},
-                 texts);
+  const auto arguments = [&] {
+    const ElementType folded = folded_type(*op, type);
+    const ElementType stored = folded.is_float() ? type : folded;
+    DumpArgument output{"output", stored};
+    // The input of a scan in place is its output.
+    if (options.in_place) output.bytes = sample_items(type, total);
+    return std::vector<DumpArgument>{
+        {"input", type, sample_items(type, total)}, count_argument(counted), output, {"total", stored}};
+  };
+  return explain_shape(program, options, std::max(total, counted), shape, plan_scan, arguments,
+                       {{"--transform", options.transform, "transform expression"}});
 }
 
 Outcome run_explain_select(Program& program, const ExplainScanOptions& options) {
@@ -123,18 +128,14 @@ Outcome run_explain_select(Program& program, const ExplainScanOptions& options) 
     if (*threads > most) return refuse(std::format("--dispatch-threads {}: at most {}", *threads, most));
     shape.dispatch_threads = static_cast<std::uint32_t>(*threads);
   }
-  const auto device = open_explained(program, options, count);
-  if (!device) return std::unexpected(device.error());
-  const std::vector<UserText> texts{{"--where", options.where, "predicate expression"}};
-  const auto plan = plan_select(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error(), texts);
-  if (!options.dump) return explain(options, *device, *plan, {}, texts);
-  return explain(options, *device, *plan,
-                 {{"input", type, sample_items(type, count)},
-                  count_argument(count),
-                  {"output", type},
-                  {"indices", ElementType::u32()}},
-                 texts);
+  const auto arguments = [&] {
+    return std::vector<DumpArgument>{{"input", type, sample_items(type, count)},
+                                     count_argument(count),
+                                     {"output", type},
+                                     {"indices", ElementType::u32()}};
+  };
+  return explain_shape(program, options, count, shape, plan_select, arguments,
+                       {{"--where", options.where, "predicate expression"}});
 }
 
 Outcome run_explain_partition(Program& program, const ExplainScanOptions& options) {
@@ -143,15 +144,13 @@ Outcome run_explain_partition(Program& program, const ExplainScanOptions& option
   const auto& [type, count] = *subject;
   PartitionShape shape{.item_count = options.count(count), .input = type, .first = Predicate::of(options.where)};
   if (!options.second.empty()) shape.second = Predicate::of(options.second);
-  const auto device = open_explained(program, options, count);
-  if (!device) return std::unexpected(device.error());
-  const std::vector<UserText> texts{{"--where", options.where, "predicate expression"},
-                                    {"--second", options.second, "second predicate expression"}};
-  const auto plan = plan_partition(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error(), texts);
-  if (!options.dump) return explain(options, *device, *plan, {}, texts);
-  return explain(options, *device, *plan,
-                 {{"input", type, sample_items(type, count)}, count_argument(count), {"output", type}}, texts);
+  const auto arguments = [&] {
+    return std::vector<DumpArgument>{
+        {"input", type, sample_items(type, count)}, count_argument(count), {"output", type}};
+  };
+  return explain_shape(program, options, count, shape, plan_partition, arguments,
+                       {{"--where", options.where, "predicate expression"},
+                        {"--second", options.second, "second predicate expression"}});
 }
 
 Outcome run_explain_unique(Program& program, const ExplainScanOptions& options) {
@@ -159,16 +158,13 @@ Outcome run_explain_unique(Program& program, const ExplainScanOptions& options) 
   if (!subject) return std::unexpected(subject.error());
   const auto& [type, count] = *subject;
   const UniqueShape shape{.item_count = options.count(count), .input = type, .write_indices = options.indices};
-  const auto device = open_explained(program, options, count);
-  if (!device) return std::unexpected(device.error());
-  const auto plan = plan_unique(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error());
-  if (!options.dump) return explain(options, *device, *plan, {});
-  return explain(options, *device, *plan,
-                 {{"input", type, sample_items(type, count, sample_run_length)},
-                  count_argument(count),
-                  {"output", type},
-                  {"indices", ElementType::u32()}});
+  const auto arguments = [&] {
+    return std::vector<DumpArgument>{{"input", type, sample_items(type, count, sample_run_length)},
+                                     count_argument(count),
+                                     {"output", type},
+                                     {"indices", ElementType::u32()}};
+  };
+  return explain_shape(program, options, count, shape, plan_unique, arguments);
 }
 
 Outcome run_explain_run_length(Program& program, const ExplainScanOptions& options) {
@@ -179,17 +175,14 @@ Outcome run_explain_run_length(Program& program, const ExplainScanOptions& optio
                              .input = type,
                              .write_offsets = options.indices,
                              .only_repeated = options.only_repeated};
-  const auto device = open_explained(program, options, count);
-  if (!device) return std::unexpected(device.error());
-  const auto plan = plan_run_length(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error());
-  if (!options.dump) return explain(options, *device, *plan, {});
-  return explain(options, *device, *plan,
-                 {{"input", type, sample_items(type, count, sample_run_length)},
-                  count_argument(count),
-                  {"values", type},
-                  {"lengths", ElementType::u32()},
-                  {"offsets", ElementType::u32()}});
+  const auto arguments = [&] {
+    return std::vector<DumpArgument>{{"input", type, sample_items(type, count, sample_run_length)},
+                                     count_argument(count),
+                                     {"values", type},
+                                     {"lengths", ElementType::u32()},
+                                     {"offsets", ElementType::u32()}};
+  };
+  return explain_shape(program, options, count, shape, plan_run_length, arguments);
 }
 
 Outcome run_explain_reduce_by_key(Program& program, const ExplainScanOptions& options) {
@@ -205,18 +198,15 @@ Outcome run_explain_reduce_by_key(Program& program, const ExplainScanOptions& op
                                .input = type,
                                .combine = *op,
                                .determinism = options.run_to_run ? Determinism::run_to_run : Determinism::any};
-  const auto device = open_explained(program, options, count);
-  if (!device) return std::unexpected(device.error());
-  const auto plan = plan_reduce_by_key(shape, device->traits, tuning_of(options, shape, device->traits));
-  if (!plan) return failed(plan.error());
-  if (!options.dump) return explain(options, *device, *plan, {});
-  const ElementType folded = folded_type(*op, type);
-  return explain(options, *device, *plan,
-                 {{"keys", *key, sample_items(*key, count, sample_run_length)},
-                  {"input", type, sample_items(type, count)},
-                  count_argument(count),
-                  {"unique_keys", *key},
-                  {"output", folded.is_float() ? type : folded}});
+  const auto arguments = [&] {
+    const ElementType folded = folded_type(*op, type);
+    return std::vector<DumpArgument>{{"keys", *key, sample_items(*key, count, sample_run_length)},
+                                     {"input", type, sample_items(type, count)},
+                                     count_argument(count),
+                                     {"unique_keys", *key},
+                                     {"output", folded.is_float() ? type : folded}};
+  };
+  return explain_shape(program, options, count, shape, plan_reduce_by_key, arguments);
 }
 
 void add_path_options(CLI::App& command, ExplainScanOptions& options) {
@@ -226,8 +216,6 @@ void add_path_options(CLI::App& command, ExplainScanOptions& options) {
       ->capture_default_str();
   add_view_options(command, options);
 }
-
-constexpr const char* item_description = "Items, as 1000000, 1e6 or 2^20";
 
 }  // namespace
 
@@ -258,7 +246,7 @@ void add_explain_select(Program& program, CLI::App& explain) {
                                   "  upsweep explain select --where 'x > 0.5' --items 2^24\n"
                                   "  upsweep explain select --where 'x > 5u' --type u32 --items 1000 --indices --dump",
                                   options, run_explain_select);
-  add_item_options(command, *options, item_description);
+  add_item_options(command, *options, items_description);
   command.add_option("--where", options->where, "WGSL expression of the item x and its index i")
       ->required()
       ->type_name("EXPR");
@@ -277,7 +265,7 @@ void add_explain_partition(Program& program, CLI::App& explain) {
                                   "  upsweep explain partition --where 'x > 0.5' --items 2^24\n"
                                   "  upsweep explain partition --where 'x < 3' --second 'x < 6' --items 20 --dump",
                                   options, run_explain_partition);
-  add_item_options(command, *options, item_description);
+  add_item_options(command, *options, items_description);
   command.add_option("--where", options->where, "WGSL expression of the item x and its index i: what comes first")
       ->required()
       ->type_name("EXPR");
@@ -291,7 +279,7 @@ void add_explain_reduce_by_key(Program& program, CLI::App& explain) {
                                   "  upsweep explain reduce_by_key --op sum --type f32 --items 2^24\n"
                                   "  upsweep explain reduce_by_key --keys u64 --type u32 --items 20 --dump",
                                   options, run_explain_reduce_by_key);
-  add_item_options(command, *options, item_description);
+  add_item_options(command, *options, items_description);
   command.add_option("--keys", options->keys, "Type of the keys; --type is that of the values")
       ->transform(type_text())
       ->capture_default_str()
@@ -307,7 +295,7 @@ void add_explain_unique(Program& program, CLI::App& explain) {
                                   "  upsweep explain unique --type u32 --items 2^24\n"
                                   "  upsweep explain unique --type u32 --items 1000 --indices --dump",
                                   options, run_explain_unique);
-  add_item_options(command, *options, item_description);
+  add_item_options(command, *options, items_description);
   command.add_flag("--indices", options->indices, "Write where each run begins, too");
   add_path_options(command, *options);
 }
@@ -319,7 +307,7 @@ void add_explain_run_length(Program& program, CLI::App& explain) {
                                   "  upsweep explain rle --type u32 --items 1000 --offsets --dump",
                                   options, run_explain_run_length);
   command.alias("run_length");
-  add_item_options(command, *options, item_description);
+  add_item_options(command, *options, items_description);
   command.add_flag("--offsets", options->indices, "Write where each run begins, too");
   command.add_flag("--only-repeated", options->only_repeated, "Leave out runs of one item");
   add_path_options(command, *options);

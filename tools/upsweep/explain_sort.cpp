@@ -54,13 +54,6 @@ Outcome run_explain_sort(Program& program, const ExplainSortOptions& options) {
                   {"indices", ElementType::u32()}});
 }
 
-void add_sorted_items(CLI::App& command, ExplainSortOptions& options) {
-  command.add_option("--items", options.items, "Items, as 1000000, 1e6 or 2^20")
-      ->required()
-      ->transform(count_text())
-      ->type_name("N");
-}
-
 void add_sort_options(CLI::App& command, ExplainSortOptions& options) {
   command.add_flag("--descending", options.descending, "The greatest first");
   command.add_option("--bits", options.bits, "Sort by these bits of the keys alone")
@@ -83,7 +76,7 @@ void add_explain_argsort(Program& program, CLI::App& explain) {
                                   "  upsweep explain argsort --items 2^24 --type f32\n"
                                   "  upsweep explain argsort --items 100 --descending --dump",
                                   options, run_explain_sort);
-  add_sorted_items(command, *options);
+  add_items(command, *options);
   add_key_type(command, *options);
   add_sort_options(command, *options);
 }
@@ -97,7 +90,7 @@ void add_explain_sort(Program& program, CLI::App& explain) {
                                   "  upsweep explain sort --items 1e6 --indices --no-keys --traits minimum --wgsl\n"
                                   "  upsweep explain sort --items 5000 --type i32 --in-place --dump",
                                   options, run_explain_sort);
-  add_sorted_items(command, *options);
+  add_items(command, *options);
   add_keyed_options(command, *options);
   command.add_flag("--in-place", options->in_place, "Input and output are one array");
   add_sort_options(command, *options);

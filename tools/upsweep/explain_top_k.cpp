@@ -54,10 +54,7 @@ void add_explain_top_k(Program& program, CLI::App& explain) {
                                   "  upsweep explain topk --items 50 -k 5 --type i32 --indices --dump",
                                   options, run_explain_top_k);
   command.alias("top_k");
-  command.add_option("--items", options->items, "Items, as 1000000, 1e6 or 2^20")
-      ->required()
-      ->transform(count_text())
-      ->type_name("N");
+  add_items(command, *options);
   command.add_option("-k", options->k, "How many are wanted")->required()->transform(count_text())->type_name("K");
   add_keyed_options(command, *options);
   command.add_flag("--smallest", options->smallest, "The smallest, not the largest");
