@@ -23,9 +23,12 @@ struct SortOperation {
 constexpr std::array sort_operations{
     SortOperation{.name = "keys"},
     SortOperation{.name = "pairs", .has_values = true},
+    SortOperation{.name = "segments_of_4", .segment_items = 4},
     SortOperation{.name = "segments_of_16", .segment_items = 16},
+    SortOperation{.name = "segments_of_40", .segment_items = 40},
     SortOperation{.name = "segments_of_1000", .segment_items = 1000},
     SortOperation{.name = "segments_of_100000", .segment_items = 100'000},
+    SortOperation{.name = "pairs_in_segments_of_16", .has_values = true, .segment_items = 16},
     SortOperation{.name = "pairs_in_segments_of_1000", .has_values = true, .segment_items = 1000},
 };
 

@@ -17,7 +17,11 @@ namespace upsweep {
 enum class SortRanking : std::uint8_t { workgroup, subgroup, subgroup_wide, emulated };
 
 // Words of sort_lists in front of the windows.
-constexpr std::uint32_t sort_lists_header = 4;
+constexpr std::uint32_t sort_lists_header = 5;
+// A thread sorts so many items in its registers; at most 32. Runs that are merged are an odd number of words apart, so
+// that threads do not look at the same bank of workgroup memory.
+constexpr std::uint32_t short_run_items = 32;
+constexpr std::uint32_t merged_run_items = 15;
 
 // What all kernels of a plan agree on.
 struct SortLayout {
@@ -35,22 +39,22 @@ struct SortLayout {
   std::uint32_t pass_count = 0;
   bool takes_all_bits = false;  // of the keys; else a range of the ordered keys that docs/sort.md describes
   bool is_broken = false;       // tests only: DeviceTraits::test_broken_look_back
-  // Segments are sorted: windows of them, whose items carry a tag, or the chunks of long ones.
+  // Segments are sorted: windows of them, or the chunks of long ones.
   bool has_segments = false;
-  bool is_window = false;
   bool segments_on_device = false;  // their number
-  std::uint32_t short_items = 0;    // segments of up to so many items are sorted by counting
+  std::uint32_t small_items = 0;    // of windows: segments of more items have one of their own
+  bool has_merges = false;          // of windows: or they are those of other windows, and a run is a segment
 
   [[nodiscard]] std::uint32_t tile_items() const { return tuning.workgroup_size * tuning.items_per_thread; }
   [[nodiscard]] std::uint32_t digit_count() const { return 1u << tuning.digit_bits; }
-  // Of windows: segments of more items have one of their own; so far apart do windows begin, which hold all smaller
-  // segments that begin there.
-  [[nodiscard]] std::uint32_t small_items() const { return tile_items() / 2; }
-  [[nodiscard]] std::uint32_t window_step() const { return tile_items() - small_items(); }
+  // So far apart do windows begin, which hold all small segments that begin there.
+  [[nodiscard]] std::uint32_t window_step() const { return tile_items() - small_items; }
+  [[nodiscard]] std::uint32_t run_items() const { return has_merges ? merged_run_items : short_run_items; }
+  // Runs of the segments in a window: at most 2 for run_items() positions, and room that is left where a segment's
+  // would not all be merged in one step.
+  [[nodiscard]] std::uint32_t run_slots() const { return 3 * tuning.workgroup_size; }
   [[nodiscard]] std::uint32_t mark_words() const { return (tile_items() + 31) / 32; }
-  // So far apart do windows of short segments begin.
-  [[nodiscard]] std::uint32_t short_step() const { return tile_items() - short_items; }
-  [[nodiscard]] std::uint32_t short_bytes() const;
+  [[nodiscard]] std::uint32_t window_bytes() const;  // of workgroup memory
   // Workgroup memory of the kernels that place keys.
   [[nodiscard]] std::uint32_t stage_words() const;
   [[nodiscard]] std::uint32_t workgroup_bytes() const;
@@ -70,9 +74,8 @@ SortKernel sort_scatter_kernel(const SortLayout& layout, const DeviceTraits& tra
 SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits, bool in_place);
 SortKernel sort_widen_kernel(const SortLayout& layout);
 SortKernel sort_narrow_kernel(const SortLayout& layout);
-SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& shorts);
-SortKernel sort_short_kernel(const SortLayout& layout, bool in_place);
-SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place);
+SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& large, const SortLayout& shorts);
+SortKernel sort_window_kernel(const SortLayout& window, bool in_place);
 SortKernel sort_segment_spine_kernel(const SortLayout& layout);
 SortKernel sort_missing_kernel(const SortLayout& layout);
 SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, const KeyField& field, bool has_order);

@@ -2,6 +2,7 @@
 #include "primitives/sort/sort_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <format>
 #include <string>
 
@@ -87,13 +88,6 @@ std::string pad_key(const SortLayout& layout) {
 
 // The digit of a key of the tile, where places behind the last item hold the greatest digit.
 std::string padded_digit_text(const SortLayout& layout) {
-  if (layout.is_window) {
-    return std::format(
-        "const TAG_SHIFT = 64u;  // a multiple of 32: shifts from here on are those of tags\n"
-        "fn padded_digit(key: Key, tag: u32, digit: Digit, is_pad: bool) -> u32 {{\n"
-        "  let of_key = select(digit_of(key, digit), digit.mask, is_pad);\n"
-        "  return select(of_key, (tag >> (digit.shift % 32u)) & digit.mask, digit.shift >= TAG_SHIFT);\n}}\n");
-  }
   const bool has_pad = !(is_float(layout) && layout.descending);
   return std::format("fn padded_digit(key: Key, digit: Digit, is_pad: bool) -> u32 {{\n  return {};\n}}\n",
                      has_pad ? "digit_of(key, digit)" : "select(digit_of(key, digit), digit.mask, is_pad)");
@@ -110,9 +104,8 @@ std::string set_place(std::uint32_t i, std::string_view place) {
 }
 
 std::string item_at(std::uint32_t i) { return i == 0 ? "first" : std::format("first + {}u * step", i); }
-std::string digit_at(const SortLayout& layout, std::uint32_t i) {
-  const std::string tag = layout.is_window ? std::format(" keys.t{},", i) : std::string();
-  return std::format("padded_digit(keys.k{},{} digit, {} >= room)", i, tag, item_at(i));
+std::string digit_at(std::uint32_t i) {
+  return std::format("padded_digit(keys.k{}, digit, {} >= room)", i, item_at(i));
 }
 
 std::string struct_of(std::string_view name, std::string_view prefix, std::string_view type, std::uint32_t count) {
@@ -189,7 +182,7 @@ std::string place_in_order_text(const SortLayout& layout) {
   text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string counting = std::format("atomicAdd(&stage[row + d{}], 1u)", i);
-    text += std::format("  let d{} = {};\n", i, digit_at(layout, i));
+    text += std::format("  let d{} = {};\n", i, digit_at(i));
     text += layout.is_broken ? std::format("  {};\n  let r{} = 0u;\n", counting, i)
                              : std::format("  let r{} = {};\n", i, counting);
   }
@@ -204,7 +197,7 @@ std::string place_in_order_text(const SortLayout& layout) {
   const auto start = [&](std::uint32_t i) {
     return std::format(
         "stage_get(row + {})",
-        keeps_digits ? std::format("extractBits(kept_digits.q{}, {}u, 8u)", i / 4, i % 4 * 8) : digit_at(layout, i));
+        keeps_digits ? std::format("extractBits(kept_digits.q{}, {}u, 8u)", i / 4, i % 4 * 8) : digit_at(i));
   };
   for (std::uint32_t i = 0; i < count; i += 2) {
     const std::string second = i + 1 == count ? std::string() : std::format(" + ({} << 16u)", start(i + 1));
@@ -218,8 +211,7 @@ std::string place_by_ballots_text(const SortLayout& layout) {
   const bool emulated = layout.ranking == SortRanking::emulated;
   std::string text;
   text += "fn count_row(keys: Keys, digit: Digit, first: u32, step: u32, room: u32, row: u32) {\n";
-  for (std::uint32_t i = 0; i < count; ++i)
-    text += std::format("  atomicAdd(&stage[row + {}], 1u);\n", digit_at(layout, i));
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&stage[row + {}], 1u);\n", digit_at(i));
   text += "}\n";
   if (!emulated) {
     if (layout.ranking == SortRanking::subgroup_wide) {
@@ -248,8 +240,7 @@ std::string place_by_ballots_text(const SortLayout& layout) {
         "  if (r{0} == 0u) {{ b{0} = atomicAdd(&stage[row + d{0}], count_lanes(m{0})); }}\n"
         "  {3}\n"
         "  workgroupBarrier();\n",
-        i, digit_at(layout, i), peers,
-        set_place(i, std::format("r{0} + pick_lane(b{0}, lowest_lane(m{0}), thread)", i)));
+        i, digit_at(i), peers, set_place(i, std::format("r{0} + pick_lane(b{0}, lowest_lane(m{0}), thread)", i)));
   }
   return text + "  return places;\n}\n";
 }
@@ -257,8 +248,7 @@ std::string place_by_ballots_text(const SortLayout& layout) {
 std::string workgroup_place_text(const SortLayout& layout) {
   const std::uint32_t count = layout.tuning.items_per_thread;
   std::string text = "fn count_keys(keys: Keys, digit: Digit, first: u32, step: u32, room: u32) {\n";
-  for (std::uint32_t i = 0; i < count; ++i)
-    text += std::format("  atomicAdd(&digit_counts[{}], 1u);\n", digit_at(layout, i));
+  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  atomicAdd(&digit_counts[{}], 1u);\n", digit_at(i));
   text += "}\n";
   // Words: the number of the item above its digit.
   text += "fn split_tile(shift: u32, is_last: bool, thread: Thread, workgroup: Workgroup) {\n";
@@ -281,7 +271,7 @@ std::string workgroup_place_text(const SortLayout& layout) {
   text += "  }\n}\n";
   text += place_keys_head;
   for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(layout, i));
+    text += std::format("  stage[{0}] = {1} | (({0}) << 8u);\n", item_at(i), digit_at(i));
   }
   for (std::uint32_t shift = 0; shift < layout.tuning.digit_bits; shift += 4) {
     text += std::format("  split_tile({}u, {}, thread, workgroup);\n", shift, shift + 4 >= layout.tuning.digit_bits);
@@ -419,109 +409,174 @@ KernelBuilder start_kernel(std::string name, const SortLayout& layout, Entry ent
   return builder;
 }
 
-// load_window(), exchange_keys(), store_window().
-std::string window_text(const SortLayout& layout, bool in_place) {
-  const std::uint32_t count = layout.tuning.items_per_thread;
-  std::string text = "struct Keys {\n";
-  for (std::uint32_t i = 0; i < count; ++i) text += std::format("  k{0}: Key,\n  t{0}: u32,\n", i);
-  text +=
-      "}\nstruct Window {\n  keys: Keys,\n  inside: u32,  // bit k: this thread's k-th item lies in a segment\n}\n"
-      "fn load_window(first: u32, step: u32, begin: u32) -> Window {\n  var window: Window;\n";
-  const std::string source =
-      in_place ? "keys_out[params.output_keys_first + begin + at]" : "keys_in[params.keys_first + begin + at]";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format(
-        "  {{\n    let at = {0};\n    let mark = mark_at(at);\n"
-        "    window.keys.t{1} = (mark.segment << SEGMENT_BITS) | at;\n"
-        "    if (mark.is_inside) {{ window.keys.k{1} = {2}; window.inside |= {3}u; }}\n  }}\n",
-        item_at(i), i, source, 1u << i);
-  }
-  text +=
-      "  return window;\n}\n"
-      "fn exchange_keys(keys: Keys, places: Places, first: u32, step: u32) -> Keys {\n  var moved: Keys;\n";
-  text += exchange_text(layout, "keys", "k", layout.key_words) + exchange_text(layout, "keys", "t", 1);
-  text += "  return moved;\n}\nfn store_window(window: Window, first: u32, step: u32, begin: u32) {\n";
-  const auto each_inside = [&](std::string_view body) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string at = item_at(i);
-      text += std::format("  if ((window.inside & {}u) != 0u) {{ {} }}\n", 1u << i,
-                          std::vformat(body, std::make_format_args(i, at)));
+// Can keys be made again from their ordered bits, all of which count, so that nothing else has to be moved?
+bool moves_bits(const SortLayout& layout) {
+  return layout.takes_all_bits && !is_float(layout) && layout.value_words == 0;
+}
+
+// Beside the staged keys: where in the window each item was. What windows of short segments stage once they are sorted
+// is that alone.
+bool stages_sources(const SortLayout& window) { return !moves_bits(window) && window.has_merges; }
+
+// sort_run(): Batcher's odd-even merge sort of a run in registers. What lies behind its last item is all ones; parts
+// that hold no items are left out.
+class RunSorter {
+ public:
+  explicit RunSorter(const SortLayout& window)
+      : window_(window), has_slots_(!moves_bits(window)), size_(std::bit_ceil(window.run_items())) {}
+
+  std::string text() {
+    const std::string_view pad = is_wide() ? "vec2u(0xffffffffu)" : "0xffffffffu";
+    text_ = "fn sort_run(first: u32, count: u32) {\n";
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      text_ += std::format("  var x{}: Key = {};\n", i, pad);
+      if (has_slots_) text_ += std::format("  var s{0} = {0}u;\n", i);
     }
-  };
-  if (layout.value_words != 0) {
-    // In place all are read before any is written.
-    for (std::uint32_t i = 0; i < count; ++i) text += std::format("  var v{}: Value;\n", i);
-    each_inside(layout.makes_values ? "v{0} = begin + (window.keys.t{0} & 0xffffu);"
-                : in_place ? "v{0} = values_out[params.output_values_first + begin + (window.keys.t{0} & 0xffffu)];"
-                           : "v{0} = values_in[params.values_first + begin + (window.keys.t{0} & 0xffffu)];");
-    if (in_place) text += "  storageBarrier();  // the values have been read\n";
-    each_inside("values_out[params.output_values_first + begin + {1}] = v{0};");
+    sort(0, size_);
+    for (std::uint32_t i = 0; i < size_; ++i) text_ += std::format("  if ({}u < count) {{ {} }}\n", i, store(i));
+    return text_ + "}\n";
   }
-  each_inside(layout.may_drop_keys
-                  ? "if (params.write_keys != 0u) {{ keys_out[params.output_keys_first + begin + {1}] = "
-                    "window.keys.k{0}; }}"
-                  : "keys_out[params.output_keys_first + begin + {1}] = window.keys.k{0};");
+
+ private:
+  static constexpr std::uint32_t unbranched = 8;
+
+  [[nodiscard]] bool is_wide() const { return window_.key_words == 2; }
+
+  [[nodiscard]] std::string store(std::uint32_t i) const {
+    const std::string key = std::format("staged[first + {0}u] = x{0};", i);
+    if (!has_slots_) return key;
+    if (stages_sources(window_)) return std::format("{0} sources[first + {1}u] = first + s{1};", key, i);
+    return std::format("staged[first + {0}u] = {1}first + s{0}{2};", i, is_wide() ? "vec2u(" : "",
+                       is_wide() ? ", 0u)" : "");
+  }
+
+  void load(std::uint32_t i) { text_ += std::format("  if ({0}u < count) {{ x{0} = staged[first + {0}u]; }}\n", i); }
+
+  void exchange(std::uint32_t i, std::uint32_t j) {
+    if (!has_slots_ && !is_wide()) {
+      text_ += std::format("  {{ let low = min(x{0}, x{1}); x{1} = max(x{0}, x{1}); x{0} = low; }}\n", i, j);
+      return;
+    }
+    // Slots tell equal keys apart, and keys from what lies behind the last one.
+    text_ += std::format("  {{\n    let swaps = is_less(x{1}, x{0}){2};\n", i, j,
+                         has_slots_ ? std::format(" | (is_same(x{1}, x{0}) & (s{1} < s{0}))", i, j) : "");
+    for (const std::string_view name : {"x", "s"}) {
+      if (name == "s" && !has_slots_) continue;
+      text_ += std::format(
+          "    let low_{2} = select({2}{0}, {2}{1}, swaps); {2}{1} = select({2}{1}, {2}{0}, swaps); {2}{0} = "
+          "low_{2};\n",
+          i, j, name);
+    }
+    text_ += "  }\n";
+  }
+
+  // Merges the two halves, each of which is sorted.
+  void merge(std::uint32_t first, std::uint32_t size) {
+    const std::uint32_t half = size / 2;
+    for (std::uint32_t distance = half; distance >= 1; distance /= 2) {
+      for (std::uint32_t i = distance % half; i + distance < size; i += 2 * distance) {
+        for (std::uint32_t j = i; j < i + distance; ++j) exchange(first + j, first + j + distance);
+      }
+    }
+  }
+
+  void sort(std::uint32_t first, std::uint32_t size) {
+    if (size == 1) return load(first);
+    const std::uint32_t half = size / 2;
+    sort(first, half);
+    const bool branches = size > unbranched;
+    if (branches) text_ += std::format("  if (count > {}u) {{\n", first + half);
+    sort(first + half, half);
+    merge(first, size);
+    if (branches) text_ += "  }\n";
+  }
+
+  const SortLayout& window_;
+  bool has_slots_;
+  std::uint32_t size_;
+  std::string text_;
+};
+
+// Run, merged_run(), store_run().
+std::string merge_text(const SortLayout& window) {
+  const bool has_sources = stages_sources(window);
+  std::string text = "struct Run {\n";
+  for (std::uint32_t i = 0; i < window.run_items(); ++i) {
+    text += std::format("  k{}: Key,\n", i);
+    if (has_sources) text += std::format("  s{}: u32,\n", i);
+  }
+  text +=
+      "}\nfn merged_run(merge: Merge) -> Run {\n  var run: Run;\n  if (merge.count == 0u) { return run; }\n"
+      "  var a = merge.a;\n  var b = merge.b;\n  var a_key = staged[a];\n  var b_key = staged[b];\n";
+  for (std::uint32_t i = 0; i < window.run_items(); ++i) {
+    text += std::format(
+        "  {{\n    let takes_a = (b >= merge.b_end) | ((a < merge.a_end) & !is_less(b_key, a_key));\n"
+        "    run.k{0} = select(b_key, a_key, takes_a);\n{1}"
+        "    a += u32(takes_a);\n    b += u32(!takes_a);\n    let next = staged[select(b, a, takes_a)];\n"
+        "    a_key = select(a_key, next, takes_a);\n    b_key = select(next, b_key, takes_a);\n  }}\n",
+        i, has_sources ? std::format("    run.s{} = sources[select(b, a, takes_a)];\n", i) : "");
+  }
+  text += "  return run;\n}\nfn store_run(merge: Merge, run: Run) {\n";
+  for (std::uint32_t i = 0; i < window.run_items(); ++i) {
+    text += std::format("  if ({0}u < merge.count) {{ staged[merge.to + {0}u] = run.k{0};{1} }}\n", i,
+                        has_sources ? std::format(" sources[merge.to + {0}u] = run.s{0};", i) : "");
+  }
   return text + "}\n";
 }
 
-// load_items(), count_places(), store_items() of short segments.
-std::string short_text(const SortLayout& layout, bool in_place) {
-  const std::uint32_t count = layout.tuning.items_per_thread;
-  const bool is_wide = layout.key_words == 2;
-  const auto at = [](std::uint32_t i) {
-    return i == 0 ? std::string("thread.index") : std::format("thread.index + {}u * WORKGROUP_SIZE", i);
-  };
-  std::string text = "// What is compared of the keys.\n";
-  text += std::format("var<workgroup> staged: array<Key, TILE_ITEMS>;\nfn compared_bits() -> Key {{ return {}; }}\n",
-                      is_wide ? "vec2u(bits_in_word(0u), bits_in_word(32u))" : "bits_in_word(0u)");
-  text += std::format("fn is_less(a: Key, b: Key) -> u32 {{ return u32({}); }}\n",
-                      is_wide ? "a.y < b.y || (a.y == b.y && a.x < b.x)" : "a < b");
-  text += struct_of("Places", "p", "u32", count) + "struct Items {\n";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  k{0}: Key,\n  bits{0}: Key,\n  before{0}: u32,\n  after{0}: u32,\n", i);
-  }
-  text += "  inside: u32,  // bit k: this thread's k-th item lies in a segment\n}\n";
-  text +=
-      "fn load_items(begin: u32, thread: Thread) -> Items {\n  var items: Items;\n  let compared = compared_bits();\n";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format(
-        "  {{\n    let at = {1};\n    let near = neighbours_of(at);\n"
-        "    items.before{0} = near.before;\n    items.after{0} = near.after;\n"
-        "    if (near.is_inside) {{\n      items.inside |= {2}u;\n      items.k{0} = {3};\n    }}\n  }}\n",
-        i, at(i), 1u << i,
-        in_place ? "keys_out[params.output_keys_first + begin + at]" : "keys_in[params.keys_first + begin + at]");
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  items.bits{0} = ordered_bits(items.k{0}) & compared;\n  staged[{1}] = items.bits{0};\n", i,
-                        at(i));
-  }
-  text +=
-      "  return items;\n}\nfn count_places(items: Items, thread: Thread) -> Places {\n"
-      "  var places: Places;\n";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    text += std::format("  places.p{0} = place_of(items.bits{0}, {1}, items.before{0}, items.after{0});\n", i, at(i));
-  }
-  text +=
-      "  return places;\n}\n"
-      "fn store_items(items: Items, places: Places, begin: u32, thread: Thread) {\n";
-  const auto each_inside = [&](std::string_view body) {
+// Items, load_items(), stage_items(), store_items() of a window. Staged are the ordered bits of keys, and in the end
+// those again or where in the window each item was.
+std::string window_text(const SortLayout& window, bool in_place) {
+  const std::uint32_t count = window.tuning.items_per_thread;
+  const bool is_wide = window.key_words == 2;
+  // {0}: which item of the thread; {1}: its position.
+  const auto each = [&](std::string_view statement) {
+    std::string text;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string position = at(i);
-      text += std::format("  if ((items.inside & {}u) != 0u) {{ {} }}\n", 1u << i,
-                          std::vformat(body, std::make_format_args(i, position)));
+      const std::string at = i == 0 ? "thread.index" : std::format("(thread.index + {}u * WORKGROUP_SIZE)", i);
+      text += "  " + std::vformat(statement, std::make_format_args(i, at)) + "\n";
     }
+    return text;
   };
-  if (layout.value_words != 0) {
-    for (std::uint32_t i = 0; i < count; ++i) text += std::format("  var v{}: Value;\n", i);
-    each_inside(layout.makes_values ? "v{0} = begin + {1};"
-                : in_place          ? "v{0} = values_out[params.output_values_first + begin + {1}];"
-                                    : "v{0} = values_in[params.values_first + begin + {1}];");
+  const auto each_inside = [&](std::string_view statement) {
+    return each(std::format("if (extractBits(inside, {{0}}u, 1u) != 0u) {{{{ {} }}}}", statement));
+  };
+  const std::string_view keys =
+      in_place ? "keys_out[params.output_keys_first + begin + " : "keys_in[params.keys_first + begin + ";
+  std::string text = "var<workgroup> staged: array<Key, WINDOW_ITEMS>;\n";
+  if (stages_sources(window)) text += "var<workgroup> sources: array<u32, WINDOW_ITEMS>;\n";
+  text += struct_of("Items", "k", "Key", count);
+  text += std::format(
+      "fn is_less(a: Key, b: Key) -> bool {{ return {}; }}\n"
+      "fn is_same(a: Key, b: Key) -> bool {{ return {}; }}\n"
+      "fn load_items(begin: u32, room: u32, thread: Thread) -> Items {{\n  var items: Items;\n",
+      is_wide ? "(a.y < b.y) | ((a.y == b.y) & (a.x < b.x))" : "a < b", is_wide ? "all(a == b)" : "a == b");
+  text += each(std::format("if ({{1}} < room) {{{{ items.k{{0}} = {}{{1}}]; }}}}", keys));
+  text += std::format("  return items;\n}}\nfn stage_items(items: Items, thread: Thread) {{\n  let compared = {};\n",
+                      is_wide ? "vec2u(bits_in_word(0u), bits_in_word(32u))" : "bits_in_word(0u)");
+  text += each("staged[{1}] = ordered_bits(items.k{0}) & compared;");
+  text += "}\nfn store_items(begin: u32, thread: Thread) {\n  var inside = 0u;\n" +
+          each("inside = insertBits(inside, is_inside({1}), {0}u, 1u);");
+  if (moves_bits(window)) {
+    return text + each_inside("keys_out[params.output_keys_first + begin + {1}] = ordered_bits(staged[{1}]);") + "}\n";
   }
-  if (in_place) text += "  storageBarrier();  // keys and values have been read\n";
-  if (layout.value_words != 0) each_inside("values_out[params.output_values_first + begin + places.p{0}] = v{0};");
-  each_inside(layout.may_drop_keys ? "if (params.write_keys != 0u) {{ keys_out[params.output_keys_first + begin + "
-                                     "places.p{0}] = items.k{0}; }}"
-                                   : "keys_out[params.output_keys_first + begin + places.p{0}] = items.k{0};");
+  text +=
+      each(std::format("let from{{0}} = begin + select({{1}}, {}[{{1}}]{}, extractBits(inside, {{0}}u, 1u) != 0u);",
+                       stages_sources(window) ? "sources" : "staged", is_wide && !stages_sources(window) ? ".x" : ""));
+  // All are read before any is written: in place they must be, and else many are on their way at a time.
+  const std::string_view value = window.makes_values ? "from{0}"
+                                 : in_place          ? "values_out[params.output_values_first + from{0}]"
+                                                     : "values_in[params.values_first + from{0}]";
+  const std::string_view key =
+      in_place ? "keys_out[params.output_keys_first + from{0}]" : "keys_in[params.keys_first + from{0}]";
+  const auto if_written = [&](const std::string& statements) {
+    return window.may_drop_keys ? std::format("  if (params.write_keys != 0u) {{\n{}  }}\n", statements) : statements;
+  };
+  if (window.value_words != 0) text += each(std::format("let v{{0}} = {};", value));
+  text += each("var k{0}: Key;") + if_written(each(std::format("k{{0}} = {};", key)));
+  if (in_place) text += "  storageBarrier();  // they have been read\n";
+  if (window.value_words != 0) text += each_inside("values_out[params.output_values_first + begin + {1}] = v{0};");
+  text += if_written(each_inside("keys_out[params.output_keys_first + begin + {1}] = k{0};"));
   return text + "}\n";
 }
 
@@ -578,20 +633,12 @@ KernelBuilder start_placing_kernel(std::string name, const SortLayout& layout, c
   builder.constant("STAGE_WORDS", layout.stage_words());
   if (layout.ranking != SortRanking::workgroup) builder.constant("COUNTER_ROWS", layout.counter_rows);
   if (!has_subgroups) builder.constant("RAKE", rake);
-  if (layout.is_window) {
-    builder.part("sort_params.window.wgsl");
-  } else {
-    add_params(builder, layout);
-  }
+  add_params(builder, layout);
   add_arrays(builder, layout, in_place);
   std::string text =
       struct_of("Places", "p", "u32", place_words(count)) + order_text(layout) + padded_digit_text(layout);
-  if (layout.is_window) {
-    text += window_text(layout, in_place);
-  } else {
-    text += struct_of("Keys", "k", "Key", count) + load_keys_text(layout, in_place);
-    if (layout.value_words != 0) text += struct_of("Values", "v", "Value", count) + load_values_text(layout, in_place);
-  }
+  text += struct_of("Keys", "k", "Key", count) + load_keys_text(layout, in_place);
+  if (layout.value_words != 0) text += struct_of("Values", "v", "Value", count) + load_values_text(layout, in_place);
   if (layout.ranking == SortRanking::workgroup) {
     text += workgroup_place_text(layout);
     builder.part("sort_place.workgroup.wgsl").part("sort_threads.workgroup.wgsl");
@@ -617,8 +664,7 @@ void add_store(KernelBuilder& builder, const SortLayout& layout) {
 }  // namespace
 
 std::uint32_t SortLayout::stage_words() const {
-  // Values of windows do not go through it.
-  const std::uint32_t planes = std::max(key_words, is_window ? 1u : value_words);
+  const std::uint32_t planes = std::max(key_words, value_words);
   const std::uint32_t moved = tile_items() / tuning.stage_rounds * planes;
   // As counter_at() of sort_place.workgroup.wgsl; the words of the splits need the whole tile.
   const std::uint32_t counters = ranking == SortRanking::workgroup ? std::max(9 * tuning.workgroup_size, tile_items())
@@ -626,8 +672,10 @@ std::uint32_t SortLayout::stage_words() const {
   return std::max(moved, counters);
 }
 
-std::uint32_t SortLayout::short_bytes() const {
-  return (4 * key_words * tile_items() + 8 * mark_words() + 64 + 15) / 16 * 16;
+std::uint32_t SortLayout::window_bytes() const {
+  std::uint32_t words = tile_items() * (key_words + (stages_sources(*this) ? 1 : 0)) + mark_words() + 8;
+  if (has_merges) words += run_slots() + 4;
+  return (4 * words + 15) / 16 * 16;
 }
 
 std::uint32_t SortLayout::workgroup_bytes() const {
@@ -635,7 +683,6 @@ std::uint32_t SortLayout::workgroup_bytes() const {
   if (ranking == SortRanking::workgroup) bytes += 4 * digit_count();
   if (ranking == SortRanking::emulated) bytes += 4 * tuning.workgroup_size;
   bytes += uses_subgroups(ranking) ? 8 * counter_rows : 8 * (tuning.workgroup_size + tuning.workgroup_size / rake);
-  if (is_window) bytes += 16 * mark_words() + 96;
   if (counts_on_device) bytes += 16;  // sort_uniform_extent.device.wgsl
   return (bytes + 15) / 16 * 16;
 }
@@ -748,36 +795,36 @@ SortKernel sort_one_kernel(const SortLayout& layout, const DeviceTraits& traits,
   return std::move(builder).build();
 }
 
-SortKernel sort_window_kernel(const SortLayout& window, const DeviceTraits& traits, bool in_place) {
-  KernelBuilder builder = start_placing_kernel("sort_window", window, traits, in_place);
+SortKernel sort_window_kernel(const SortLayout& window, bool in_place) {
+  KernelBuilder builder(window.has_merges ? "sort_window" : "sort_short");
+  builder.workgroup(window.tuning.workgroup_size, window.window_bytes());
+  add_entry(builder, Entry::plain, {});
+  builder.part("grid.wgsl").alias("Key", word_type(window.key_words));
   builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
-  builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
+  builder.constant("SMALL_ITEMS", window.small_items).constant("RUN_ITEMS", window.run_items());
   builder.constant("MARK_WORDS", window.mark_words());
+  builder.part("sort_params.window.wgsl");
+  add_arrays(builder, window, in_place);
+  std::string text = ordered_bits_text(window) + window_text(window, in_place) + RunSorter(window).text();
+  if (window.has_merges) {
+    builder.constant("RUN_SLOTS", window.run_slots()).part("sort_merges.wgsl");
+    text += merge_text(window);
+  } else {
+    builder.part("sort_merges.none.wgsl");
+  }
+  builder.generated("unrolled", text);
   builder.part("sort_window.wgsl");
   return std::move(builder).build();
 }
 
-SortKernel sort_short_kernel(const SortLayout& layout, bool in_place) {
-  const std::uint32_t tile = layout.tile_items();
-  KernelBuilder builder = start_kernel("sort_short", layout, Entry::plain, {});
-  builder.more_workgroup_bytes(layout.short_bytes());
-  builder.constant("TILE_ITEMS", tile).constant("SHORT_ITEMS", layout.short_items);
-  builder.constant("SHORT_STEP", layout.short_step()).constant("MARK_WORDS", layout.mark_words());
-  builder.part("sort_params.short.wgsl");
-  add_arrays(builder, layout, in_place);
-  builder.generated("unrolled", order_text(layout) + short_text(layout, in_place));
-  builder.part("sort_short.wgsl");
-  return std::move(builder).build();
-}
-
-SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& shorts) {
+SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& large, const SortLayout& shorts) {
   KernelBuilder builder("sort_lists");
   builder.workgroup(std::min(window.tuning.workgroup_size, small_workgroup), 0);
   add_entry(builder, Entry::plain, {});
   builder.part("grid.wgsl");
   builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
-  builder.constant("SMALL_ITEMS", window.small_items()).constant("LISTS_HEADER", sort_lists_header);
-  builder.constant("SHORT_STEP", shorts.short_step());
+  builder.constant("SMALL_ITEMS", window.small_items).constant("LISTS_HEADER", sort_lists_header);
+  builder.constant("LARGE_ITEMS", large.tile_items()).constant("SHORT_STEP", shorts.window_step());
   add_extent(builder, window);
   builder.part(window.segments_on_device ? "sort_segment_count.device.wgsl" : "sort_segment_count.host.wgsl");
   builder.part("sort_lists.wgsl");

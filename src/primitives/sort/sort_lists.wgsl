@@ -1,18 +1,20 @@
 // sort_lists: tells segments apart by their length, and finds the first segment of each window. Segments of up to
-// SMALL_ITEMS belong to the window that they begin in; longer ones that fit a window get one of their own; the others
-// are cut into chunks.
+// SMALL_ITEMS belong to the window that they begin in; longer ones that fit a window, or a large one, get one of their
+// own; the others are cut into chunks.
 //
-// Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, SHORT_STEP, LISTS_HEADER
+// Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, LARGE_ITEMS, SHORT_STEP, LISTS_HEADER
 // Parts give     item_count (sort_extent.*), segment_count (sort_segment_count.*), tile_index (grid)
 struct ListsParams {
   item_count: u32,
   segment_count: u32,
   window_count: u32,
   short_window_count: u32,
-  short_first: u32,   // in lists
-  medium_first: u32,
-  shortest: u32,  // smaller segments are sort_short's
-  most_medium: u32,   // room in the lists, which overlapping segments would exceed
+  short_first: u32,  // in lists
+  jobs_first: u32,   // in lists
+  large_first: u32,  // in lists
+  shortest: u32,     // smaller segments are sort_short's
+  most_jobs: u32,    // room in the lists, which overlapping segments would exceed
+  most_large: u32,
   most_long: u32,
   most_chunks: u32,
   chunk_items: u32,
@@ -24,11 +26,14 @@ struct ListsParams {
   grid_height: u32,
 }
 
+const ONE_SEGMENT = 0x80000000u;  // as sort_window.wgsl
+
 @group(0) @binding(0) var<uniform> params: ListsParams;
 @group(0) @binding(1) var<storage, read> segment_begins: array<u32>;
 @group(0) @binding(2) var<storage, read> segment_ends: array<u32>;
-// How many segments have their own window, how many are long, chunks, items; then of each window how many segments it
-// holds, the first that begins in it, the same for windows of short segments; and the segments with windows of their own.
+// How many jobs, how many segments are long, chunks, items, jobs of large windows; then of each window whether it is a
+// job, and the first segment that begins in it; that of windows of short segments; the jobs, which are windows or
+// segments with one of their own; those of large windows.
 @group(0) @binding(3) var<storage, read_write> lists: array<atomic<u32>>;
 // Begin, end, first chunk, chunks.
 @group(0) @binding(4) var<storage, read_write> long_segments: array<vec4u>;
@@ -55,6 +60,17 @@ fn add_long_segment(begin: u32, end: u32) {
   for (var chunk = first; chunk < first + chunk_count; chunk++) { chunk_segments[chunk] = slot; }
 }
 
+fn add_job(job: u32, counter: u32, first: u32, most: u32) {
+  let slot = atomicAdd(&lists[counter], 1u);
+  if (slot < most) { atomicStore(&lists[first + slot], job); }
+}
+
+fn add_window(window: u32) {
+  let is_listed = &lists[LISTS_HEADER + window];
+  if (atomicLoad(is_listed) != 0u || atomicExchange(is_listed, 1u) != 0u) { return; }
+  add_job(window, 0u, params.jobs_first, params.most_jobs);
+}
+
 fn run(workgroup: Workgroup, thread: Thread) {
   let group = tile_index(workgroup.id, params.grid_width, params.grid_height);
   let index = group * WORKGROUP_SIZE + thread.index;
@@ -69,12 +85,14 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let begin = min(segment_begins[params.begins_first + index], item_count());
   let end = min(segment_ends[params.ends_first + index], item_count());
   let length = max(begin, end) - begin;
-  if (length > WINDOW_ITEMS) {
+  if (length < params.shortest) { return; }
+  if (length > LARGE_ITEMS) {
     add_long_segment(begin, end);
+  } else if (length > WINDOW_ITEMS) {
+    add_job(ONE_SEGMENT | index, 4u, params.large_first, params.most_large);
   } else if (length > SMALL_ITEMS) {
-    let slot = atomicAdd(&lists[0], 1u);
-    if (slot < params.most_medium) { atomicStore(&lists[params.medium_first + slot], index); }
-  } else if (length >= params.shortest) {
-    atomicAdd(&lists[LISTS_HEADER + begin / WINDOW_STEP], 1u);
+    add_job(ONE_SEGMENT | index, 0u, params.jobs_first, params.most_jobs);
+  } else {
+    add_window(begin / WINDOW_STEP);
   }
 }

@@ -2,7 +2,6 @@
 struct WindowParams {
   begin_bit: u32,
   end_bit: u32,
-  pass_count: u32,
   write_keys: u32,
   keys_first: u32,
   values_first: u32,
@@ -10,10 +9,11 @@ struct WindowParams {
   output_values_first: u32,
   begins_first: u32,
   ends_first: u32,
-  shortest: u32,  // smaller segments are sort_short's
-  window_count: u32,
-  medium_first: u32,
-  most_medium: u32,
+  shortest: u32,       // smaller segments are another step's
+  windows_first: u32,  // in lists
+  jobs_first: u32,     // in lists; 0: every window is one
+  job_counter: u32,    // in lists
+  most_jobs: u32,
   workgroup_count: u32,
   grid_width: u32,
   grid_height: u32,

@@ -23,13 +23,13 @@ constexpr std::uint64_t most_items = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t most_tile_items = 65535;  // places have 16 bits
 constexpr std::uint32_t histogram_items_per_thread = 8;
 constexpr std::uint32_t clear_words_per_thread = 8;  // as sort_clear.wgsl
-// Of windows: an item's segment is one bit of a word; tags have 16 bits for positions and for segments.
-constexpr std::uint32_t most_window_items_per_thread = 32;
-constexpr std::uint64_t most_window_items = 16384;
-// Of segments up to here each item counts those that come before it: so many looks instead of a pass a digit.
-constexpr std::uint32_t most_short_items = 64;
-constexpr std::uint32_t short_window_threads = 256;
-constexpr std::uint32_t short_items_per_thread = 8;
+// A window has at most 4096 items and as many runs as threads: sort_merges.wgsl counts on it.
+constexpr std::uint32_t window_threads = 128;
+constexpr std::uint32_t large_window_threads = 256;
+// So that three workgroups of windows are on a multiprocessor at a time (H200, 2026-12-02, pairs of u32 in segments of
+// 1000 at 2^24: 806 us; with more items, of which there is room for two, 1017).
+constexpr std::uint32_t most_window_bytes = 15 * 1024;
+constexpr std::uint32_t short_items_per_thread = 16;
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
 struct Place {
@@ -234,8 +234,10 @@ class SortPlanner {
                           is_half_key() != (payload_ == Payload::halves);
     is_one_tile_ = !layout_.has_segments && !is_mixed &&
                    count_ <= std::min<std::uint64_t>(wanted_.one_workgroup_items, one.tile_items());
-    window_ = one;
-    short_ = short_layout();
+    window_ = window_layout(true, window_threads, most_window_bytes);
+    large_ = window_layout(true, large_window_threads, traits_.max_workgroup_bytes);
+    if (large_.tile_items() < window_.tile_items()) large_ = window_;
+    short_ = window_layout(false, window_threads, most_window_bytes);
     if (is_one_tile_) {
       layout_ = one;
     } else {
@@ -246,7 +248,6 @@ class SortPlanner {
     layout_.pass_count = static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, layout_.tuning.digit_bits));
     // In place the last pass cannot be the first: it would write what others still read.
     if (shape_.in_place && !is_one_tile_ && has_passes()) layout_.pass_count = std::max(layout_.pass_count, 2u);
-    window_.pass_count = static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, window_.tuning.digit_bits));
     note_tuning();
     lay_out_arrays();
     if (is_half_key()) widen(keys_argument_, keys_.front(), "f16 keys get a word each");
@@ -270,19 +271,14 @@ class SortPlanner {
  private:
   [[nodiscard]] bool is_half_key() const { return layout_.key == Scalar::f16; }
   // Are items moved from array to array, digit by digit?
-  [[nodiscard]] bool has_passes() const { return !layout_.has_segments || longest_ > window_.tile_items(); }
+  [[nodiscard]] bool has_passes() const { return !layout_.has_segments || longest_ > large_.tile_items(); }
 
   SortLayout one_tile_layout() const {
     SortLayout one = layout_;
     one.tuning.stage_rounds = 1;
-    one.is_window = layout_.has_segments;
     // Two kernels: few items, and as many as fit.
     const std::uint64_t threads = wanted_.workgroup_size;
-    std::uint64_t most = std::max<std::uint64_t>(1, wanted_.one_workgroup_items / threads);
-    if (one.is_window) {
-      most = std::clamp<std::uint64_t>(most_window_items / threads, 1,
-                                       std::min<std::uint64_t>(most, most_window_items_per_thread));
-    }
+    const std::uint64_t most = std::max<std::uint64_t>(1, wanted_.one_workgroup_items / threads);
     one.tuning.items_per_thread = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(count_ <= 4 * threads ? std::min<std::uint64_t>(4, most) : most, 1, 64));
     fit(one, traits_);
@@ -295,20 +291,25 @@ class SortPlanner {
     return one;
   }
 
-  SortLayout short_layout() const {
-    SortLayout layout = window_;
-    layout.tuning.workgroup_size = std::min(window_.tuning.workgroup_size, short_window_threads);
-    layout.tuning.items_per_thread = short_items_per_thread;
-    do {
-      layout.short_items = std::min({most_short_items, window_.small_items(), layout.tile_items() / 2});
-      if (layout.short_bytes() <= traits_.max_workgroup_bytes) break;
-    } while (--layout.tuning.items_per_thread > 1);
-    return layout;
+  // With merges, of all segments that fit a window; without, of short ones.
+  SortLayout window_layout(bool has_merges, std::uint32_t threads, std::uint32_t most_bytes) const {
+    SortLayout layout = layout_;
+    layout.has_merges = has_merges;
+    layout.tuning.workgroup_size = std::min(wanted_.workgroup_size, threads);
+    const std::uint32_t most_items_per_thread = has_merges ? merged_run_items : short_items_per_thread;
+    layout.tuning.items_per_thread =
+        std::clamp(wanted_.one_workgroup_items / layout.tuning.workgroup_size, 1u, most_items_per_thread);
+    while (true) {
+      layout.small_items = has_merges ? layout.tile_items() / 4 : std::min(short_run_items, layout.tile_items() / 2);
+      if (layout.window_bytes() <= std::min(most_bytes, traits_.max_workgroup_bytes)) return layout;
+      if (layout.tuning.items_per_thread == 1) return layout;
+      --layout.tuning.items_per_thread;
+    }
   }
   // Are there likely to be many segments that are short?
   [[nodiscard]] bool has_short() const {
-    return layout_.has_segments && short_.short_items != 0 &&
-           (longest_ <= short_.short_items || count_ / shape_.segment_count->max < short_.short_items);
+    return layout_.has_segments &&
+           (longest_ <= short_.small_items || count_ / shape_.segment_count->max < short_.small_items);
   }
 
   void note_tuning() {
@@ -608,26 +609,41 @@ class SortPlanner {
     plan_.dispatch(sort_missing_kernel(layout_), std::move(step));
   }
 
+  // What a kernel of windows goes through: all windows, or a list.
+  struct WindowJobs {
+    std::uint32_t shortest = 0;
+    std::uint64_t windows_first = 0;
+    std::uint64_t first = 0;
+    std::uint32_t counter = 0;
+    std::uint64_t most = 0;
+    std::uint64_t workers = 0;
+  };
+
   void sort_segments() {
     keep_outside();
     const auto words = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
     const std::uint64_t segments = shape_.segment_count->max;
     const std::uint64_t windows = div_ceil(count_, window_.window_step());
-    const std::uint64_t short_windows = has_short() ? div_ceil(count_, short_.short_step()) : 0;
-    const std::uint32_t shortest = has_short() ? short_.short_items + 1 : 1;
-    const std::uint64_t most_medium =
-        longest_ <= window_.small_items() ? 0 : std::min(segments, count_ / (window_.small_items() + 1));
-    const std::uint64_t most_long = has_passes() ? std::min(segments, count_ / (window_.tile_items() + 1)) : 0;
+    const std::uint64_t short_windows = has_short() ? div_ceil(count_, short_.window_step()) : 0;
+    const std::uint32_t shortest = has_short() ? short_.small_items + 1 : 1;
+    const auto most_longer_than = [&](std::uint32_t items) {
+      return longest_ <= items ? 0 : std::min(segments, count_ / (std::uint64_t{items} + 1));
+    };
+    const std::uint64_t most_large =
+        large_.tile_items() == window_.tile_items() ? 0 : most_longer_than(window_.tile_items());
+    const std::uint64_t most_long = most_longer_than(large_.tile_items());
     const std::uint64_t tile = layout_.tile_items();
     const std::uint64_t chunk_items = tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
     const std::uint64_t most_chunks = has_passes() ? count_ / chunk_items + most_long : 0;
     const std::uint64_t short_first = sort_lists_header + 2 * windows + 1;
-    const std::uint64_t medium_first = short_first + short_windows + 1;
-    const SlotId lists = plan_.scratch("lists", 4 * (medium_first + most_medium));
+    const std::uint64_t jobs_first = short_first + short_windows + 1;
+    const std::uint64_t most_jobs = windows + most_longer_than(window_.small_items);
+    const std::uint64_t large_first = jobs_first + most_jobs;
+    const SlotId lists = plan_.scratch("lists", 4 * (large_first + most_large));
     const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
     const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
     plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
-                           window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items()));
+                           window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items));
     plan_.dispatch(sort_clear_kernel(layout_),
                    {.kernel = {},
                     .workgroup_count = div_ceil(sort_lists_header + windows,
@@ -643,8 +659,10 @@ class SortPlanner {
                       {"short_window_count", words(short_windows)},
                       {"short_first", words(short_first)},
                       {"shortest", shortest},
-                      {"medium_first", words(medium_first)},
-                      {"most_medium", words(most_medium)},
+                      {"jobs_first", words(jobs_first)},
+                      {"large_first", words(large_first)},
+                      {"most_jobs", words(most_jobs)},
+                      {"most_large", words(most_large)},
                       {"most_long", words(most_long)},
                       {"most_chunks", words(most_chunks)},
                       {"chunk_items", words(chunk_items)},
@@ -663,45 +681,54 @@ class SortPlanner {
     listing.reason = "segments are told apart by their length";
     listing.bytes_read = 8 * segments;
     listing.thread_count = std::max({segments, windows + 1, short_windows + 1});
-    plan_.dispatch(sort_lists_kernel(window_, short_), std::move(listing));
+    plan_.dispatch(sort_lists_kernel(window_, large_, short_), std::move(listing));
 
     // Halves are widened first: they are read elsewhere.
     const bool in_place = shape_.in_place && !is_half_key() && payload_ != Payload::halves;
-    const auto whole_step = [&] {
-      return segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
-                          values_.empty() ? Place{} : values_.back(), in_place);
-    };
-    if (has_short()) {
-      auto step = whole_step();
-      step.workgroup_count = short_windows;
+    const auto sort_windows = [&](const SortLayout& layout, const WindowJobs& jobs, std::string reason) {
+      auto step = segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
+                               values_.empty() ? Place{} : values_.back(), in_place);
+      step.workgroup_count = jobs.workers;
       step.params.append_range(std::initializer_list<Param>{{"write_keys", shape_.write_keys},
                                                             {"begins_first", 0},
                                                             {"ends_first", 0},
-                                                            {"short_first", words(short_first)},
-                                                            {"workgroup_count", words(short_windows)}});
+                                                            {"shortest", jobs.shortest},
+                                                            {"windows_first", words(jobs.windows_first)},
+                                                            {"jobs_first", words(jobs.first)},
+                                                            {"job_counter", jobs.counter},
+                                                            {"most_jobs", words(jobs.most)},
+                                                            {"workgroup_count", words(jobs.workers)}});
       bind_segments(step);
       step.bindings.push_back({"lists", lists});
-      step.reason = std::format("in segments of up to {} items each item counts those before it", short_.short_items);
-      plan_.dispatch(sort_short_kernel(short_, in_place), std::move(step));
-      if (longest_ <= short_.short_items) return;
+      step.reason = std::move(reason);
+      plan_.dispatch(sort_window_kernel(layout, in_place), std::move(step));
+    };
+    if (has_short()) {
+      sort_windows(short_, {.shortest = 1, .windows_first = short_first, .workers = short_windows},
+                   std::format("segments of up to {} items are sorted in registers", short_.small_items));
+      if (longest_ <= short_.small_items) return;
     }
-    const std::uint64_t workers =
-        std::min<std::uint64_t>(windows + most_medium, 4 * std::uint64_t{wanted_.max_workgroups});
-    auto step = whole_step();
-    step.workgroup_count = workers;
-    step.params.append_range(std::initializer_list<Param>{{"pass_count", window_.pass_count},
-                                                          {"write_keys", shape_.write_keys ? 1u : 0u},
-                                                          {"begins_first", 0},
-                                                          {"ends_first", 0},
-                                                          {"shortest", shortest},
-                                                          {"window_count", words(windows)},
-                                                          {"medium_first", words(medium_first)},
-                                                          {"most_medium", words(most_medium)},
-                                                          {"workgroup_count", words(workers)}});
-    bind_segments(step);
-    step.bindings.push_back({"lists", lists});
-    step.reason = std::format("segments of up to {} items are sorted in workgroup memory", window_.tile_items());
-    plan_.dispatch(sort_window_kernel(window_, traits_, in_place), std::move(step));
+    const auto workers = [&](std::uint64_t jobs) {
+      return std::min<std::uint64_t>(jobs, 4 * std::uint64_t{wanted_.max_workgroups});
+    };
+    sort_windows(window_,
+                 {.shortest = shortest,
+                  .windows_first = sort_lists_header + windows,
+                  .first = jobs_first,
+                  .counter = 0,
+                  .most = most_jobs,
+                  .workers = workers(most_jobs)},
+                 std::format("segments of up to {} items are merged in workgroup memory", window_.tile_items()));
+    if (most_large != 0) {
+      sort_windows(large_,
+                   {.shortest = 1,
+                    .windows_first = 0,
+                    .first = large_first,
+                    .counter = 4,
+                    .most = most_large,
+                    .workers = workers(most_large)},
+                   std::format("the same with up to {} items", large_.tile_items()));
+    }
     if (most_long != 0) sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
   }
 
@@ -787,8 +814,9 @@ class SortPlanner {
   std::uint64_t count_;
   Payload payload_;
   SortLayout layout_;
-  SortLayout window_;          // one tile, or the windows of segments
-  SortLayout short_;           // windows of short segments
+  SortLayout window_;          // windows of segments
+  SortLayout large_;           // of longer ones
+  SortLayout short_;           // of short ones
   std::uint64_t longest_ = 0;  // segment
   PlanBuilder plan_;
   std::uint32_t end_bit_ = 0;

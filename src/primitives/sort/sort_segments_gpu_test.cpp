@@ -175,6 +175,21 @@ TEST_P(SortSegmentsGpu, SegmentsOfEveryLengthAroundAThreshold) {
   }
   check_pairs(keys_of(at + 2, seed), segments, {}, {.tuning = tuning(), .output_item = 2});
   check_pairs(keys_of(at + 2, seed + 1), segments, {.descending = true, .in_place = true}, {.tuning = tuning()});
+  // Around a run and the windows of GPUs.
+  SortTuning large = tuning();
+  large.workgroup_size = 256;
+  large.one_workgroup_items = 4096;
+  const std::uint32_t most = is_tiny() ? 100 : 5000;
+  at = 1;
+  segments.clear();
+  for (const std::uint32_t length : {14u,  15u,   16u,   29u,   30u,   31u,  60u,  61u,  479u,  480u,
+                                     481u, 1920u, 1921u, 3840u, 3841u, 415u, 416u, 417u, 1664u, 1665u}) {
+    if (length > most) continue;
+    segments.push_back({at, at + length});
+    at += length;
+  }
+  check_pairs(keys_of(at + 2, seed + 4), segments, {}, {.tuning = large});
+  check(keys_of(at + 2, seed + 5), std::vector<std::uint32_t>(), segments, {}, {.tuning = large});
   // One long segment, and one that fills a window, alone.
   check_pairs(keys_of(20 * w + 3, seed + 2), {{1, 20 * w + 2}}, {}, {.tuning = tuning()});
   check_pairs(keys_of(w, seed + 3), {{0, w}}, {}, {.tuning = tuning()});
@@ -231,6 +246,7 @@ TEST_P(SortSegmentsGpu, KeysAndValuesOfEveryType) {
           setting);
     check(words, none, segments, {.descending = descending, .write_keys = false, .write_indices = true}, setting);
     check(words, none, segments, {.descending = descending, .write_indices = true}, setting);
+    check(words, none, segments, {.descending = descending, .write_indices = true, .in_place = true}, setting);
     check(words, halves, segments, {.descending = descending, .value = ElementType::f16()}, setting);
     std::vector<Tally<3>> records;
     for (std::uint32_t i = 0; i < count; ++i) records.push_back(Tally<3>::item(random));

@@ -1,136 +1,121 @@
 // sort_window: sorts segments in workgroup memory, a window of WINDOW_ITEMS positions at a time. A window holds all
-// segments of up to SMALL_ITEMS that begin in its first WINDOW_STEP positions, or one longer segment. Items are sorted
-// by key, then by the number of their segment in the window, so that each segment comes to lie where it was. Positions
-// of no segment of the window take part as places that stay empty; they are neither read nor written.
+// segments of up to SMALL_ITEMS that begin in its first WINDOW_STEP positions, or one longer segment. A thread sorts a
+// run of up to RUN_ITEMS in its registers. Longer segments are several runs (sort_merges).
 //
-// Items carry a tag: where they were in the window, and above 16 bits the number of their segment.
-//
-// Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, LISTS_HEADER, MARK_WORDS (at most a word a
-//                thread), DIGIT_BITS
-// Parts give     TAG_SHIFT, load_window, exchange_keys, store_window (generated), first_item, item_step, thread_rank,
-//                threads_exclusive, clear_counts, count_digits, start_places, place_keys (sort_place.*)
+// Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, RUN_ITEMS, MARK_WORDS
+// Parts give     load_items, stage_items, sort_run, store_items (generated), clear_runs, list_runs, listed_runs,
+//                listed_range, merge_runs (sort_merges, sort_merges.none)
 @group(0) @binding(5) var<storage, read> segment_begins: array<u32>;
 @group(0) @binding(6) var<storage, read> segment_ends: array<u32>;
 // See sort_lists.
 @group(0) @binding(7) var<storage, read_write> lists: array<u32>;
 
-const SEGMENT_BITS = 16u;
+const ONE_SEGMENT = 0x80000000u;  // as sort_lists.wgsl
 
 struct Job {
   first_segment: u32,
   end_segment: u32,
   begin: u32,  // of the window
+  room: u32,   // of this
   limit: u32,  // longer segments are another's
+}
+
+// Positions of a window.
+struct Range {
+  first: u32,
+  count: u32,
 }
 
 var<workgroup> shared_job_count: u32;
 var<workgroup> shared_job: Job;
-var<workgroup> shared_segments: u32;
-// Bit p: a segment of the window begins or ends at its position p.
-var<workgroup> begin_marks: array<atomic<u32>, MARK_WORDS>;
-var<workgroup> end_marks: array<atomic<u32>, MARK_WORDS>;
-// Before each word: positions with marks; below 16 bits begins, above them ends.
-var<workgroup> marks_before: array<vec2u, MARK_WORDS>;
+// Bit p: a segment of the window holds its position p.
+var<workgroup> inside_marks: array<atomic<u32>, MARK_WORDS>;
 
-fn count_windows() -> u32 { return (lists[3] + WINDOW_STEP - 1u) / WINDOW_STEP; }
+// 1 or 0.
+fn is_inside(position: u32) -> u32 { return (atomicLoad(&inside_marks[position / 32u]) >> (position % 32u)) & 1u; }
+
+// Of 1 to 32 positions.
+fn mark_inside(range: Range) {
+  let bits = 0xffffffffu >> (32u - range.count);
+  let word = range.first / 32u;
+  let shift = range.first % 32u;
+  atomicOr(&inside_marks[word], bits << shift);
+  if (shift + range.count > 32u) { atomicOr(&inside_marks[word + 1u], bits >> (32u - shift)); }
+}
+
+fn count_jobs() -> u32 {
+  if (params.jobs_first != 0u) { return min(lists[params.job_counter], params.most_jobs); }
+  return (lists[3] + WINDOW_STEP - 1u) / WINDOW_STEP;
+}
 
 fn find_job(number: u32) -> Job {
-  let window_count = count_windows();
-  if (number < window_count) {
-    if (lists[LISTS_HEADER + number] == 0u) { return Job(0u, 0u, 0u, 0u); }
-    let first = LISTS_HEADER + params.window_count + number;
-    return Job(lists[first], lists[first + 1u], number * WINDOW_STEP, SMALL_ITEMS);
-  }
-  let segment = lists[params.medium_first + number - window_count];
-  return Job(segment, segment + 1u, segment_begins[params.begins_first + segment], WINDOW_ITEMS);
-}
-
-fn mark_segments(job: Job, thread: Thread) {
-  let item_total = lists[3];
-  for (var segment = job.first_segment + thread.index; segment < job.end_segment; segment += WORKGROUP_SIZE) {
+  var window = number;
+  if (params.jobs_first != 0u) { window = lists[params.jobs_first + number]; }
+  if (window >= ONE_SEGMENT) {
+    let segment = window - ONE_SEGMENT;
     let begin = segment_begins[params.begins_first + segment];
-    let end = min(segment_ends[params.ends_first + segment], item_total);
-    if (begin < job.begin || end <= begin || end - begin > job.limit || end - begin < params.shortest) { continue; }
-    let first = begin - job.begin;
-    if (first >= WINDOW_ITEMS) { continue; }  // only where segments are not in order
-    atomicOr(&begin_marks[first / 32u], 1u << (first % 32u));
-    let last = end - job.begin;
-    if (last < WINDOW_ITEMS) { atomicOr(&end_marks[last / 32u], 1u << (last % 32u)); }
+    let end = min(segment_ends[params.ends_first + segment], lists[3]);
+    return Job(segment, segment + 1u, begin, end - begin, WINDOW_ITEMS);
+  }
+  let first = params.windows_first + window;
+  return Job(lists[first], lists[first + 1u], window * WINDOW_STEP, WINDOW_ITEMS, SMALL_ITEMS);
+}
+
+// Where a segment lies in the window; of no items if that holds it not.
+fn range_of(segment: u32, job: Job) -> Range {
+  let begin = segment_begins[params.begins_first + segment];
+  let end = min(segment_ends[params.ends_first + segment], lists[3]);
+  if (begin < job.begin || end <= begin) { return Range(0u, 0u); }
+  let first = begin - job.begin;
+  let count = end - begin;
+  // A begin behind the window: only where segments are not in order.
+  if (count > job.limit || count < params.shortest || first >= WINDOW_STEP) { return Range(0u, 0u); }
+  return Range(first, count);
+}
+
+fn sort_runs(job: Job, thread: Thread) {
+  let segment_count = job.end_segment - job.first_segment;
+  let count = segment_count + listed_runs();
+  for (var i = thread.index; i < count; i += WORKGROUP_SIZE) {
+    var range: Range;
+    if (i < segment_count) {
+      range = range_of(job.first_segment + i, job);
+      if (range.count > RUN_ITEMS) { continue; }
+    } else {
+      range = listed_range(i - segment_count);
+    }
+    if (range.count == 0u) { continue; }
+    mark_inside(range);
+    sort_run(range.first, range.count);
   }
 }
 
-fn marks_of(begins: u32, ends: u32) -> vec2u {
-  return vec2u(countOneBits(begins | ends), countOneBits(begins) | (countOneBits(ends) << 16u));
-}
+fn bits_below(bit: u32) -> u32 { return select((1u << (bit % 32u)) - 1u, 0xffffffffu, bit >= 32u); }
 
-struct Mark {
-  segment: u32,  // number in the window
-  is_inside: bool,
-}
-
-fn mark_at(position: u32) -> Mark {
-  let word = position / 32u;
-  let upto = (2u << (position % 32u)) - 1u;
-  let counts =
-      marks_before[word] + marks_of(atomicLoad(&begin_marks[word]) & upto, atomicLoad(&end_marks[word]) & upto);
-  return Mark(counts.x, (counts.y & 0xffffu) > (counts.y >> 16u));
-}
-
-// Numbers the segments of the window. Returns how many numbers there are beside 0.
-fn number_segments(thread: Thread, workgroup: Workgroup) -> u32 {
-  let rank = thread_rank(thread, workgroup);
-  var marks = vec2u(0u);
-  if (rank < MARK_WORDS) { marks = marks_of(atomicLoad(&begin_marks[rank]), atomicLoad(&end_marks[rank])); }
-  let before = threads_exclusive(marks, thread, workgroup);
-  if (rank < MARK_WORDS) { marks_before[rank] = before; }
-  if (rank == MARK_WORDS - 1u) { shared_segments = before.x + marks.x; }
-  return workgroupUniformLoad(&shared_segments);
-}
-
-fn digit_of_segment(pass_number: u32) -> Digit {
-  let shift = SEGMENT_BITS + pass_number * DIGIT_BITS;
-  return Digit(TAG_SHIFT + shift, (1u << min(DIGIT_BITS, 32u - shift)) - 1u);
+// Those of the word that begins with bit `first` of the ordered key that count.
+fn bits_in_word(first: u32) -> u32 {
+  return bits_below(max(params.end_bit, first) - first) & ~bits_below(max(params.begin_bit, first) - first);
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
-  if (thread.index == 0u) { shared_job_count = count_windows() + min(lists[0], params.most_medium); }
+  if (thread.index == 0u) { shared_job_count = count_jobs(); }
   let job_count = workgroupUniformLoad(&shared_job_count);
-  let first = first_item(thread, workgroup);
-  let step = item_step(workgroup);
   var number = tile_index(workgroup.id, params.grid_width, params.grid_height);
   if (number >= params.workgroup_count) { return; }
   for (; number < job_count; number += params.workgroup_count) {
     if (thread.index == 0u) { shared_job = find_job(number); }
-    for (var word = thread.index; word < MARK_WORDS; word += WORKGROUP_SIZE) {
-      atomicStore(&begin_marks[word], 0u);
-      atomicStore(&end_marks[word], 0u);
-    }
     let job = workgroupUniformLoad(&shared_job);
     if (job.first_segment >= job.end_segment) { continue; }
-    mark_segments(job, thread);
-    workgroupBarrier();  // all segments are marked
-    let segments = number_segments(thread, workgroup);
-    if (segments == 0u) { continue; }
-    // A segment with its own window begins at its first position: behind it are places, and no numbers are needed.
-    let is_single = job.limit == WINDOW_ITEMS;
-    var room = WINDOW_ITEMS;
-    var segment_passes = 0u;
-    if (is_single) {
-      room = min(segment_ends[params.ends_first + job.first_segment], lists[3]) - job.begin;
-    } else {
-      segment_passes = (31u - countLeadingZeros(segments)) / DIGIT_BITS + 1u;
-    }
-    var window = load_window(first, step, job.begin);
-    for (var pass_number = 0u; pass_number < params.pass_count + segment_passes; pass_number++) {
-      var digit = digit_of_number(pass_number);
-      if (pass_number >= params.pass_count) { digit = digit_of_segment(pass_number - params.pass_count); }
-      clear_counts(thread);
-      let count = count_digits(window.keys, digit, first, step, room, thread, workgroup);
-      let start = threads_exclusive(vec2u(count, 0u), thread, workgroup).x;
-      start_places(start, thread, workgroup);
-      let places = place_keys(window.keys, digit, first, step, room, thread, workgroup);
-      window.keys = exchange_keys(window.keys, places, first, step);
-    }
-    store_window(window, first, step, job.begin);
+    for (var word = thread.index; word < MARK_WORDS; word += WORKGROUP_SIZE) { atomicStore(&inside_marks[word], 0u); }
+    clear_runs(thread);
+    let items = load_items(job.begin, job.room, thread);  // on their way while runs are listed
+    workgroupBarrier();                                   // marks and runs are cleared
+    list_runs(job, thread);
+    stage_items(items, thread);
+    workgroupBarrier();  // the keys are stored, all runs listed
+    sort_runs(job, thread);
+    merge_runs(thread);
+    workgroupBarrier();  // the segments are sorted
+    store_items(job.begin, thread);
   }
 }
