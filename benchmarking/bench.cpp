@@ -170,6 +170,12 @@ std::vector<std::string> ladder_names() {
   return names;
 }
 
+Status check_options(const BenchOptions& options) {
+  const auto chosen = read_options(options, DeviceTraits::webgpu_minimum());
+  if (!chosen) return std::unexpected(chosen.error());
+  return {};
+}
+
 Status run_bench(Context& context, const BenchOptions& options, std::ostream& table, std::ostream& progress) {
   const auto chosen = read_options(options, context.traits());
   if (!chosen) return std::unexpected(chosen.error());

@@ -40,6 +40,9 @@ struct BenchOptions {
 /// was wrong; sizes that do not fit the device are rows without a time.
 Status run_bench(Context& context, const BenchOptions& options, std::ostream& table, std::ostream& progress);
 
+/// Whether run_bench() takes the options, as far as that can be told without a device. Of several types one is enough.
+Status check_options(const BenchOptions& options);
+
 /// The primitives that have a benchmark, and those of them that have a ladder.
 std::vector<std::string> bench_names();
 std::vector<std::string> ladder_names();

@@ -315,18 +315,20 @@ class CooToCsrBench : public MatrixBench {
 
 // Those of the operations that are asked for.
 Result<LibraryBenches> chosen(const BenchRequest& request, LibraryBenches all) {
-  if (!request.tuning.empty())
-    return refuse(std::format("The benchmark of {} takes no tuning.", all.front()->primitive()));
+  const std::string primitive(all.front()->primitive());
+  if (!request.tuning.empty()) return refuse(std::format("The benchmark of {} takes no tuning.", primitive));
   std::string known;
   LibraryBenches benches;
   for (auto& bench : all) {
-    known += std::format("{}{} of f32", known.empty() ? "" : ", ", bench->operation());
+    // Formats share an operation.
+    const std::string shown = std::format("{} of f32", bench->operation());
+    if (!known.contains(shown)) known += (known.empty() ? "" : ", ") + shown;
     const bool is_wanted = request.operation.empty() || request.operation == bench->operation();
     const bool has_type = request.types.empty() || std::ranges::contains(request.types, ElementType::f32());
     if (is_wanted && has_type) benches.push_back(std::move(bench));
   }
   if (!benches.empty()) return benches;
-  return refuse(std::format("The benchmark shows {}, and nothing else.", known));
+  return refuse(std::format("The benchmark of {} shows {}, and nothing else.", primitive, known));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Which files the commands of the upsweep program read and write: none of them overwrites what it reads."""
 
+import io
 import os
 import subprocess
 import unittest
@@ -130,6 +131,27 @@ class Files(CliTest):
         # A file beside it is as good as before.
         self.assertEqual(self.output_of("scan", self.a, "-o", self.path("o.npy"), "--total"), "3.0\n")
         self.output_of("scan", self.a, "-o", "/dev/null", "--total")
+
+    def test_options_that_print_nothing_leave_standard_output_to_a_file(self):
+        for command in (("spmv", self.m, "--repeat", "0"), ("pagerank", self.m, "--top", "0"), ("scan", self.a, "--json=false")):
+            with self.subTest(command=command):
+                done = subprocess.run([PROGRAM, *command, "-o", "/dev/stdout"], capture_output=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(np.load(io.BytesIO(done.stdout)).shape, (3,))
+
+    def test_no_file_goes_to_standard_error(self):
+        expected = ": standard error goes there, with notes and progress; name another file"
+        for command in COMMANDS:
+            for name in ("/dev/stderr", "/dev/fd/2"):
+                with self.subTest(command=command, name=name):
+                    self.assert_refused(2, f" {name}{expected}", *self.with_files(command, self.a, name))
+        for output in (self.path("o.npy"), "/dev/stdout"):
+            with open(self.path("o.npy"), "wb") as file:
+                done = subprocess.run([PROGRAM, "spmv", self.m, "-o", output], stdout=file, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(self.bytes_of(self.path("o.npy")).decode(), f"upsweep: --output {output}{expected}\n")
+        with open("/dev/null", "w") as nowhere:
+            subprocess.run([PROGRAM, "spmv", self.m, "-o", "/dev/null"], stderr=nowhere, check=True)
 
     def test_devices_may_be_read_and_written(self):
         for _ in range(2):

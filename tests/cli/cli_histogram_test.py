@@ -120,6 +120,9 @@ class Histogram(CliTest):
         self.check(items, "--bins", 65536, "--range", 0, 65536, bins=65536, range=(0, 65536))
         self.check(random_items("f4", 20000), "--bins", 100000, "--range", -9, 9, bins=100000, range=(-9, 9))
 
+    def test_standard_output_has_a_plot_or_json(self):
+        self.assert_refused(2, "--plot excludes --json", "histogram", "--plot", "--json", self.save(np.ones(3, "f4")))
+
     def test_bars_are_plotted(self):
         items = np.array([0, 0, 0, 0, 1, 1, 2], dtype="u1")
         text = self.output_of("histogram", "--bins", 3, "--range", 0, 3, "--plot", self.save(items))
@@ -181,7 +184,7 @@ class Histogram(CliTest):
         self.assertTrue(re.search(r"fn add_to_cell", text))
         self.assertEqual(text, self.output_of("explain", "histogram", "--bins", 1000000, "--items", "2^20", "--traits",
                                               "minimum", "--wgsl", "--type", "f4"))
-        self.assert_refused(2, "--type: u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64", "explain",
+        self.assert_refused(2, "--type u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64", "explain",
                             "histogram", "--items", 5, "--type", "u8")
         self.assert_refused(2, "Samples are u8", "explain", "histogram", "--items", 5, "--type", "vec2f")
 

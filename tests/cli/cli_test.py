@@ -223,7 +223,12 @@ class Reduce(CliTest):
             self.assertEqual(self.reduce("--op", "min", "--init", "-3", "--window-bytes", window, path), "-3")
         self.assertEqual(self.reduce("--op", "max", "--init", "2.5", self.save(np.array([1.0, 2.0]))), "2.5")
         self.assertEqual(self.reduce("--op", "max", "--init", "true", self.save(np.array([-1.0, 0.5]))), "1.0")
-        self.assertEqual(self.reduce("--op", "any", "--init", "true", self.save(np.zeros(3))), "True")
+        for dtype in DTYPES:
+            zeros, ones = self.save(np.zeros(3, dtype), "zeros.npy"), self.save(np.ones(3, dtype), "ones.npy")
+            for true, false in (("true", "false"), ("1", "0")):
+                self.assertEqual(self.reduce("--op", "any", "--init", true, zeros), "True")
+                self.assertEqual(self.reduce("--op", "any", "--init", false, zeros), "False")
+                self.assertEqual(self.reduce("--op", "all", "--init", false, ones), "False")
         self.assertEqual(self.reduce("--op", "sum", "--init", "0.5", self.save(np.ones(3, "f2"))), "3.5")
 
     def test_runs_an_operator_of_the_users_in_order(self):
@@ -312,6 +317,10 @@ class BadInput(CliTest):
                 for value in values:
                     self.assert_refused(2, f"--init {value}: not a value of {dtype}", "reduce", "--op", "max",
                                         "--init", value, file)
+        for dtype in DTYPES:
+            for op in ("any", "all"):
+                self.assert_refused(2, "--init 2: not a value of b1", "reduce", "--op", op, "--init", "2",
+                                    self.save(np.zeros(3, dtype)))
         within = {"f4": ("3.4028235e38", "inf"), "f2": ("65519", "inf"), "f8": ("1.7976931348623157e308", "inf"),
                   "u1": ("255",), "i2": ("32767",), "u8": (str(2**64 - 1),)}
         for dtype, values in within.items():
@@ -343,7 +352,10 @@ class BadInput(CliTest):
         for text in ("x;", "x; return x", "x; } fn other() -> f32 { return 0.0", "x }", "{"):
             self.assert_refused(2, "--transform", "reduce", "--transform", text, self.good)
             self.assert_refused(2, "--transform", "scan", "--transform", text, self.good, "-o", self.path("o.npy"))
-        self.assert_refused(2, "brackets", "reduce", "--transform", "(x", self.good)
+        operator = ["--op-wgsl", self.write(b"fn f(a: f32, b: f32) -> f32 { return a; }", "op.wgsl"), "--op-name", "f",
+                    "--identity", "0.0"]
+        for options in ([], operator):
+            self.assert_refused(2, '--transform "(x": brackets', "reduce", "--transform", "(x", *options, self.good)
         self.assertEqual(self.output_of("reduce", "--transform", "x * 2.0 // twice; {", self.save(np.ones(3, "f4"))), "6.0\n")
 
     def test_sums_of_booleans_may_begin_below_zero(self):
@@ -360,7 +372,13 @@ class BadInput(CliTest):
         self.assert_refused(2, "transform", "reduce", "--transform", "x +", self.good)
         self.write(b"fn broken(a: f32, b: f32) -> f32 { return c; }", "op.wgsl")
         operator = ["--op-wgsl", self.path("op.wgsl"), "--op-name", "broken", "--identity", "0.0"]
-        self.assert_refused(2, 'operator "broken":1', "reduce", *operator, self.good)
+        file = f"--op-wgsl {self.path('op.wgsl')}"
+        self.assert_refused(2, f"{file}: operator \"broken\":1: unresolved value 'c'\n", "reduce", *operator, self.good)
+        self.write(b"fn broken(a: f32, b: f32) -> f32 {\n return a;\n", "op.wgsl")
+        self.assert_refused(2, f'{file}: operator "broken":2: brackets', "reduce", *operator, self.good)
+        self.write(b"fn broken(a: f32, b: f32) -> f32 { return min(a, b); }\nfn min(a: f32, b: f32) -> f32 { return a; }",
+                   "op.wgsl")
+        self.assert_refused(2, f'{file}: The operator "broken" declares "min"', "reduce", *operator, self.good)
         self.assert_refused(2, "--identity", "reduce", *operator[:4], self.good)
         for unreadable in (self.path("none"), self.folder.name):
             self.assert_refused(2, f"--op-wgsl {unreadable}: cannot be read", "reduce", "--op-wgsl", unreadable,
@@ -368,13 +386,31 @@ class BadInput(CliTest):
         for name in ("broken(a, b);//", "2b", "a b", "a.b"):
             self.assert_refused(2, f'--op-name "{name}": not a name of a function', "reduce", *operator[:3], name,
                                 *operator[4:], self.good)
+        self.write(b"fn broken(a: f32) -> f32 { return a; }", "op.wgsl")
+        self.assert_refused(2, f'{file} --op-name "broken": too many arguments', "reduce", *operator, self.good)
         self.write(b"fn broken(a: f32, b: f32) -> f32 { return a; }", "op.wgsl")
-        self.assert_refused(2, f"--op-wgsl {self.path('op.wgsl')} --op-name \"other\": unresolved call target 'other'",
-                            "reduce", *operator[:3], "other", *operator[4:], self.good)
+        for name in ("other", "min", "vec2f", "broke", "roken", "a", "fn"):
+            self.assert_refused(2, f'{file} --op-name "{name}": the file declares no function of that name', "reduce",
+                                *operator[:3], name, *operator[4:], self.good)
         self.assert_refused(2, "--identity \"nought\": unresolved value 'nought'", "reduce", *operator[:5], "nought",
                             self.good)
         self.write(b"", "op.wgsl")
         self.assert_refused(2, f"--op-wgsl {self.path('op.wgsl')}: the file is empty", "reduce", *operator, self.good)
+
+    def test_operators_are_declared_with_any_space_around_their_names(self):
+        for head in (b"fn f(", b"@must_use fn\n\tf (", b"// f\nfn /* f */ f(", b"fn f/**/("):
+            self.write(head + b"a: f32, b: f32) -> f32 { return a + b; }", "op.wgsl")
+            self.assertEqual(self.output_of("reduce", "--op-wgsl", self.path("op.wgsl"), "--op-name", "f", "--identity", "0.0",
+                                            self.good), "45.0\n")
+
+    def test_long_names_of_a_files_text_are_cut(self):
+        name = "n" * 5000
+        self.write(f"fn f(a: f32, b: f32) -> f32 {{ return {name}; }}".encode(), "op.wgsl")
+        operator = ("--op-wgsl", self.path("op.wgsl"), "--identity", "0.0", "--op-name")
+        short = f"{name[:200]}... (4800 more characters)"
+        self.assert_refused(2, f"unresolved value '{short}'\n", "reduce", *operator, "f", self.good)
+        self.assert_refused(2, f'--op-name "{short}": the file declares', "reduce", *operator, name, self.good)
+        self.assert_refused(2, f"unresolved value '{short}'\n", "reduce", "--transform", f"x + {name}", self.good)
 
     def test_usage_errors_are_refused(self):
         self.assert_refused(2, "", "sort", self.good)
@@ -505,8 +541,36 @@ class OtherCommands(CliTest):
         sizes = ["--traits", "minimum", "--items", 9]
         self.assertEqual(self.output_of("explain", "sort", *sizes, "--type", "f8", "--values", "u8"),
                          self.output_of("explain", "sort", *sizes, "--type", "f64", "--values", "u64"))
-        self.assert_refused(2, "u1", "explain", "reduce", "--items", "3", "--type", "u1")
-        self.assert_refused(2, "--type: u8 may be 8 bits", "bench", "reduce", "--type", "u8", "--items", "8")
+        for command in ("bench reduce", "explain histogram"):
+            self.assert_refused(2, "--type u8 may be 8 bits", *command.split(), "--type", "u8", "--items", "8")
+
+    def test_types_that_a_command_lacks_are_named_as_typed(self):
+        for command, option, types in (("reduce", "--type", ("u1", "f8", "b1")), ("scan", "--type", ("i1", "f8", "u32x")),
+                                       ("reduce_by_key", "--keys", ("i2", "f8")), ("sort", "--type", ("i1", "vec2f")),
+                                       ("sort", "--values", ("u1", "f8")), ("topk -k 3", "--type", ("u1", "vec4u")),
+                                       ("histogram", "--type", ("i1", "i8", "f8", "vec2f"))):
+            for name in types:
+                self.assert_refused(2, f"{option} {name}: ", "explain", *command.split(), "--items", 3, option, name)
+        self.assert_refused(2, "--weights: f2 not in", "explain", "histogram", "--items", 3, "--weights", "f2")
+
+    def test_benchmarks_refuse_each_type_that_they_lack(self):
+        for names, types, missing in (("rle", "u4,f4", "f4"), ("rle", "f4", "f4"), ("reduce rle", "f4,u4", "f4"),
+                                      ("select", "u4,i8", "i8"), ("scan", "u32,i4", "i4"), ("reduce_by_key", "f4,i4", "i4"),
+                                      ("sort", "u4,i4", "i4"), ("merge_sort", "u4,i4", "i4"), ("search", "u4,f4", "f4"),
+                                      ("topk", "u4,i4", "i4"), ("histogram", "f4,u4", "u4"), ("spmv", "f4,u4", "u4"),
+                                      ("solve", "f4,f2", "f2"), ("csr_statistics", "f4,u4", "u4"),
+                                      ("scan --ladder", "u4,u64", "u64"), ("reduce", "u4,i1", "i1")):
+            self.assert_refused(2, f"--type {missing}: ", "bench", *names.split(), "--type", types, "--items", 1000)
+        # Where the operation is at fault, types are not.
+        self.assert_refused(2, "upsweep: The benchmark of run_length", "bench", "rle", "--type", "u4", "--op", "none")
+        self.assert_refused(2, "The benchmark of conjugate_gradient shows grid5 of f32, and", "bench", "solve", "--type", "u4")
+
+    def test_numbers_that_must_be_positive_say_so(self):
+        self.assert_refused(2, "--samples: 0 is no number above 0;", "bench", "--samples", "0")
+        self.assert_refused(2, '--samples: "-1" is no count;', "bench", "--samples=-1")
+        for value in ("0", "-1", "nan", "inf", "x"):
+            for command in (("solve", "A.mtx", "B.npy"), ("pagerank", "A.mtx")):
+                self.assert_refused(2, f"--tol: {value} is no number above 0;", *command, "-o", "X.npy", f"--tol={value}")
 
     def test_primitives_go_by_the_names_of_their_commands_and_their_own(self):
         for command, own, *more in (("rle", "run_length"), ("topk", "top_k", "-k", 3)):

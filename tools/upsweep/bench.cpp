@@ -18,6 +18,7 @@ namespace {
 struct BenchArguments {
   bench::BenchOptions bench;
   std::vector<std::string> items;
+  std::vector<std::string> types;
   std::vector<std::string> matrix_files;
 };
 
@@ -56,6 +57,21 @@ std::string bench_name(const std::string& name) {
   return name == "rle" ? "run_length" : name == "topk" ? "top_k" : name == "solve" ? "conjugate_gradient" : name;
 }
 
+// Each for itself, since benchmarks take those of several types that they have; and errors name it as it was typed.
+Outcome add_type(bench::BenchOptions& options, const std::string& text) {
+  const auto name = narrow_type_name("--type", text);
+  if (!name) return std::unexpected(name.error());
+  bench::BenchOptions alone = options;
+  alone.types = {*name};
+  if (const Status ok = bench::check_options(alone); !ok) {
+    alone.types.clear();
+    if (!bench::check_options(alone)) return failed(ok.error());
+    return refuse(std::format("--type {}: {}", text, ok.error().message));
+  }
+  options.types.push_back(*name);
+  return {};
+}
+
 Outcome run_bench(Program& program, const BenchArguments& arguments) {
   bench::BenchOptions options = arguments.bench;
   if (!options.json_path.empty() && is_standard_output(options.json_path)) {
@@ -83,6 +99,9 @@ Outcome run_bench(Program& program, const BenchArguments& arguments) {
     options.names = {arguments.matrix_files.empty() ? "reduce" : "spmv"};
     options.ladder = true;
     options.quick = options.quick || options.items.empty();
+  }
+  for (const std::string& text : arguments.types) {
+    if (const auto ok = add_type(options, text); !ok) return ok;
   }
   GlobalOptions global = program.global;
   global.adapter.exact_timestamps = true;
@@ -129,10 +148,9 @@ void add_bench(Program& program) {
       ->allow_extra_args(false)
       ->type_name("LIST");
   command
-      .add_option("--type", options.types,
+      .add_option("--type", arguments->types,
                   "Item types: u32, i32, f32, u64, ...; or NumPy's u4, i4, f4; u1 for bytes (histogram)")
       ->delimiter(',')
-      ->transform(type_text(true))
       ->allow_extra_args(false)
       ->type_name("LIST");
   command
@@ -163,7 +181,8 @@ void add_bench(Program& program) {
       ->allow_extra_args(false)
       ->type_name("KNOB=VALUE");
   command.add_option("--samples", options.samples, "Measurements of each case; CPU adapters take 5 at most")
-      ->check(CLI::PositiveNumber)
+      ->transform(count_text())
+      ->check(positive_number())
       ->capture_default_str();
   program.writes(command.add_option("--json", options.json_path, "Also write the results into a file"))
       ->type_name("FILE");

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <format>
 #include <limits>
@@ -32,33 +34,37 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return !error && first == fs::weakly_canonical(fs::absolute(b, error), error);
 }
 
-// The compiler's lines on one text, without their numbers, or what the library says of it before.
-std::string complaints_about(std::string_view origin, std::string_view message) {
-  if (message.starts_with(std::format("The {} ", origin))) return std::string(message);
+// The compiler's lines on one text, or what the library says of it before.
+std::string complaints_about(const UserText& user, std::string_view message) {
+  if (message.starts_with(std::format("The {} ", user.origin))) return std::string(message);
   std::string complaints;
   for (const auto part : std::views::split(message, '\n')) {
     std::string_view line(part);
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (!line.starts_with(origin)) continue;
-    line.remove_prefix(origin.size());
-    const auto text = line.find(": ");  // behind the number of the line
-    if (line.find_first_not_of(":0123456789") == text + 1) {
-      complaints += std::format("{}{}", complaints.empty() ? "" : "; ", line.substr(text + 2));
+    if (!line.starts_with(user.origin)) continue;
+    const std::string_view numbered = line.substr(user.origin.size());
+    const auto text = numbered.find(": ");  // behind the number of the line
+    if (numbered.find_first_not_of(":0123456789") == text + 1) {
+      complaints += complaints.empty() ? "" : "; ";
+      complaints += user.is_file ? line : numbered.substr(text + 2);
     }
   }
   return complaints;
 }
 
+bool is_stream(const std::string& path, int descriptor) {
+  if (npy::descriptor_named_by(path) == descriptor) return true;
+  struct stat file{};
+  struct stat stream{};
+  // Character devices: what is written to the null device is not mixed.
+  return stat(path.c_str(), &file) == 0 && fstat(descriptor, &stream) == 0 && !S_ISCHR(file.st_mode) &&
+         file.st_dev == stream.st_dev && file.st_ino == stream.st_ino;
+}
+
 }  // namespace
 
-bool is_standard_output(const std::string& path) {
-  if (npy::descriptor_named_by(path) == STDOUT_FILENO) return true;
-  struct stat file{};
-  struct stat output{};
-  // Character devices: what is written to the null device is not mixed.
-  return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 && !S_ISCHR(file.st_mode) &&
-         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
-}
+bool is_standard_output(const std::string& path) { return is_stream(path, STDOUT_FILENO); }
+bool is_standard_error(const std::string& path) { return is_stream(path, STDERR_FILENO); }
 
 std::unexpected<Failure> failed(const Error& error, bool has_user_text) {
   const bool is_request = error.kind == ErrorKind::invalid_request || error.kind == ErrorKind::unsupported ||
@@ -71,12 +77,17 @@ std::unexpected<Failure> failed(const Error& error, std::span<const UserText> te
   for (const UserText& text : texts) {
     if (text.text.empty()) continue;
     has_user_text = true;
-    const std::string complaints = complaints_about(text.origin, error.message);
-    if (!complaints.empty()) {
-      return refuse(single_line(std::format("{} \"{}\": {}", text.option, text.text, complaints)));
-    }
+    const std::string complaints = complaints_about(text, error.message);
+    if (complaints.empty()) continue;
+    const std::string quoted = text.is_file ? std::string() : std::format(" \"{}\"", text.text);
+    return refuse(single_line(std::format("{}{}: {}", text.option, quoted, complaints)));
   }
   return failed(error, has_user_text);
+}
+
+bool is_of_name(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return c == '_' || byte >= 0x80 || std::isalnum(byte) != 0;
 }
 
 std::string single_line(std::string_view text) {
@@ -126,28 +137,37 @@ CLI::Validator count_text() {
   return {rewrite, "", "count"};
 }
 
-CLI::Validator type_text(bool has_bytes) {
+CLI::Validator positive_number() {
+  const auto check = [](const std::string& text) {
+    double number = 0;
+    const bool is_positive = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+    return is_positive ? std::string() : std::format("{} is no number above 0", single_line(text));
+  };
+  return {check, "POSITIVE", "positive"};
+}
+
+std::string type_name(const std::string& text) {
   struct Name {
     std::string_view numpys;
     std::string_view ours;
-    bool is_narrow = false;
   };
-  static constexpr std::array<Name, 9> names{{{"u1", "u8", true},
-                                              {"u2", "u16", true},
-                                              {"u4", "u32"},
-                                              {"i4", "i32"},
-                                              {"f2", "f16"},
-                                              {"f4", "f32"},
-                                              {"u8", "u64"},
-                                              {"i8", "i64"},
-                                              {"f8", "f64"}}};
-  const auto rewrite = [has_bytes](std::string& text) -> std::string {
-    if (has_bytes && text == "u8") return "u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64";
-    const auto name = std::ranges::find(names, text, &Name::numpys);
-    if (name != names.end() && (has_bytes || !name->is_narrow)) text = name->ours;
-    return "";
-  };
-  return {rewrite, "", "type"};
+  static constexpr std::array<Name, 7> names{
+      {{"u4", "u32"}, {"i4", "i32"}, {"f2", "f16"}, {"f4", "f32"}, {"u8", "u64"}, {"i8", "i64"}, {"f8", "f64"}}};
+  const auto name = std::ranges::find(names, text, &Name::numpys);
+  return name == names.end() ? text : std::string(name->ours);
+}
+
+Expected<std::string> narrow_type_name(std::string_view option, const std::string& text) {
+  if (text == "u8") return refuse(std::format("{} u8 may be 8 bits, or 8 bytes as in NumPy; write u1 or u64", option));
+  if (text == "u1") return "u8";
+  if (text == "u2") return "u16";
+  return type_name(text);
+}
+
+Expected<ElementType> read_type(std::string_view option, const std::string& text) {
+  auto type = element_type_from_name(type_name(text));
+  if (!type) return refuse(std::format("{} {}: {}", option, text, type.error().message));
+  return *type;
 }
 
 CLI::Option* Program::reads(CLI::Option* option) {
@@ -194,11 +214,16 @@ Outcome Program::check_files() const {
     if (output->path == "-") {
       return refuse(std::format("{} -: results go to a file; ./- is one of that name", output->option));
     }
-    const auto printing =
-        std::ranges::find_if(printing_, [](const CLI::Option* option) { return option->count() != 0; });
+    const auto printing = std::ranges::find_if(printing_, [](const CLI::Option* option) {
+      return option->count() != 0 && !std::ranges::contains(std::array{"0", "false"}, option->results().front());
+    });
     if (printing != printing_.end() && is_standard_output(output->path)) {
       return refuse(std::format("{} {}: {} prints text there; name a file", output->option, output->path,
                                 (*printing)->get_name()));
+    }
+    if (is_standard_error(output->path)) {
+      return refuse(std::format("{} {}: standard error goes there, with notes and progress; name another file",
+                                output->option, npy::one_line(output->path)));
     }
     const auto is_it = [&](const File& other) { return is_same_file(output->path, other.path); };
     if (const auto input = std::ranges::find_if(inputs, is_it); input != inputs.end()) {

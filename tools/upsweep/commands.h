@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "upsweep/context.h"
+#include "upsweep/element.h"
 
 namespace upsweep::cli {
 
@@ -35,11 +36,13 @@ inline std::unexpected<Failure> refuse(std::string message) {
 // With `has_user_text` a kernel that does not compile is taken for a mistake in that text.
 std::unexpected<Failure> failed(const Error& error, bool has_user_text = false);
 
-// What the user gave in an option, and what compiler messages call it.
+// What the user gave in an option, and what compiler messages call it. Of a text in a file, which the option names,
+// messages keep the line.
 struct UserText {
   std::string_view option;
   std::string_view text;
   std::string_view origin;
+  bool is_file = false;
 };
 // A compiler's complaint about one of these texts in short: the option, the text, the message. Other errors as above.
 std::unexpected<Failure> failed(const Error& error, std::span<const UserText> texts);
@@ -47,8 +50,13 @@ inline std::unexpected<Failure> failed(const Error& error, const UserText& text)
   return failed(error, std::span(&text, 1));
 }
 
-// Whether a file of that name is what standard output goes to: the stream itself or the same file or pipe.
+// Whether a file of that name is what standard output, or standard error, goes to: the stream itself or the same file
+// or pipe.
 bool is_standard_output(const std::string& path);
+bool is_standard_error(const std::string& path);
+
+// Whether a name of WGSL may have it. Letters beyond ASCII are left to the compiler.
+bool is_of_name(char c);
 
 // Several lines as one, without control characters.
 std::string single_line(std::string_view text);
@@ -57,9 +65,14 @@ std::string single_line(std::string_view text);
 Expected<std::uint64_t> parse_count(std::string_view text);
 // For CLI::Option::transform: an option takes counts written so, and its errors name it.
 CLI::Validator count_text();
-// For CLI::Option::transform: NumPy's short names of types, which count bytes, become the library's, which count bits.
-// `has_bytes`: 8 bits are a type, too, and u8 could be either.
-CLI::Validator type_text(bool has_bytes = false);
+// For CLI::Option::check: numbers above 0.
+CLI::Validator positive_number();
+// The library's name of a type, which counts bits, for NumPy's short one, which counts bytes. Other texts as they are.
+std::string type_name(const std::string& text);
+// The same where types of 8 and 16 bits are known, too, so that u8 could be either. Errors name the option.
+Expected<std::string> narrow_type_name(std::string_view option, const std::string& text);
+// The type of that name.
+Expected<ElementType> read_type(std::string_view option, const std::string& text);
 // A count of rows of so many items each, which 32-bit indices must reach.
 Expected<std::uint64_t> parse_row_count(std::string_view text, std::uint64_t row_length);
 
@@ -73,10 +86,10 @@ struct Program {
   std::function<Outcome()> action;  // of the command that was chosen
 
   // Options that name files. Inputs may be "-", standard input. Before a command runs it is refused if one of its
-  // outputs is "-", one of its inputs or another output, or if two inputs are standard input.
+  // outputs is "-", standard error, one of its inputs or another output, or if two inputs are standard input.
   CLI::Option* reads(CLI::Option* option);
   CLI::Option* writes(CLI::Option* option);
-  // One with which the command prints text, so that no output may be standard output.
+  // One with which the command prints text, unless it is 0 or false, so that no output may be standard output.
   CLI::Option* prints(CLI::Option* option);
   [[nodiscard]] Outcome check_files() const;
   // Refuses options with a value of no characters, which would pass for options that were not given.

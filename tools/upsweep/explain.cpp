@@ -170,7 +170,6 @@ void add_item_options(CLI::App& command, ExplainOptions& options, const char* it
   command
       .add_option("--type", options.type,
                   "u32, i32, f32, f16, u64, i64, vec2f, vec4u, ...; or NumPy's u4, i4, f4, f2, u8, i8")
-      ->transform(type_text())
       ->capture_default_str()
       ->type_name("TYPE");
 }

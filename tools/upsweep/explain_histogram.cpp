@@ -38,8 +38,11 @@ std::vector<std::byte> sample_bytes(SampleType type, std::uint64_t count) {
 }
 
 Outcome run_explain_histogram(Program& program, const ExplainHistogramOptions& options) {
-  const auto type = sample_type_from_name(options.type);
-  if (!type) return failed(type.error());
+  const auto name = narrow_type_name("--type", options.type);
+  if (!name) return std::unexpected(name.error());
+  const auto type = sample_type_from_name(*name);
+  if (!type) return refuse(std::format("--type {}: {}", options.type, type.error().message));
+  const std::string weights = type_name(options.weights);
   const auto count = parse_count(options.items);
   if (!count) return std::unexpected(count.error());
   const HistogramShape shape{.item_count = options.count(*count),
@@ -48,9 +51,9 @@ Outcome run_explain_histogram(Program& program, const ExplainHistogramOptions& o
                                          ? HistogramBins::integers(options.bins)
                                          : HistogramBins::even(options.bins, options.range[0], options.range[1]),
                              .channels = options.channels,
-                             .weights = options.weights == "u32"   ? HistogramWeights::words
-                                        : options.weights == "f32" ? HistogramWeights::floats
-                                                                   : HistogramWeights::none,
+                             .weights = weights == "u32"   ? HistogramWeights::words
+                                        : weights == "f32" ? HistogramWeights::floats
+                                                           : HistogramWeights::none,
                              .accumulate = options.accumulate};
   const auto device =
       open_explained(program, options, std::max<std::uint64_t>(*count * options.channels, options.bins));
@@ -62,7 +65,7 @@ Outcome run_explain_histogram(Program& program, const ExplainHistogramOptions& o
   const auto plan = plan_histogram(shape, device->traits, tuning);
   if (!plan) return failed(plan.error());
   if (!options.dump) return explain(options, *device, *plan, {});
-  const ElementType weight = options.weights == "f32" ? ElementType::f32() : ElementType::u32();
+  const ElementType weight = weights == "f32" ? ElementType::f32() : ElementType::u32();
   // Narrow samples are shown as the words that they are packed in.
   const ElementType shown = *type == SampleType::f32   ? ElementType::f32()
                             : *type == SampleType::f16 ? ElementType::f16()
@@ -72,7 +75,7 @@ Outcome run_explain_histogram(Program& program, const ExplainHistogramOptions& o
                  {{"input", shown, sample_bytes(*type, *count * options.channels)},
                   {"weights", weight, sample_items(weight, *count)},
                   words_argument("item_count", {static_cast<std::uint32_t>(*count)}),
-                  {"output", options.weights == "f32" ? ElementType::f32() : ElementType::u32()}});
+                  {"output", weight}});
 }
 
 }  // namespace
@@ -87,7 +90,6 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
                                   options, run_explain_histogram);
   add_items(command, *options);
   command.add_option("--type", options->type, "Samples: u1, u2, u4, i4, f2 or f4; or u16, u32, i32, f16, f32")
-      ->transform(type_text(true))
       ->capture_default_str()
       ->type_name("TYPE");
   command.add_option("--bins", options->bins, "Bins")->capture_default_str()->transform(count_text())->type_name("N");
@@ -97,8 +99,7 @@ void add_explain_histogram(Program& program, CLI::App& explain) {
       ->type_name("LO HI");
   command.add_flag("--integers", options->integers, "Bins of one integer each, from 0");
   command.add_option("--weights", options->weights, "none, u32 or f32; or NumPy's u4, f4")
-      ->transform(type_text())
-      ->check(CLI::IsMember({"none", "u32", "f32"}))
+      ->check(CLI::IsMember({"none", "u32", "f32", "u4", "f4"}))
       ->capture_default_str();
   command.add_option("--channels", options->channels, "Samples of an item")->check(CLI::Range(1, 4))->type_name("C");
   command.add_flag("--accumulate", options->accumulate, "Add to what the output holds");

@@ -20,8 +20,8 @@ struct ExplainReduceOptions : ExplainOptions {
 Outcome run_explain_reduce(Program& program, const ExplainReduceOptions& options) {
   const auto op = operator_from_name(options.op);
   if (!op) return failed(op.error());
-  const auto type = element_type_from_name(options.type);
-  if (!type) return failed(type.error());
+  const auto type = read_type("--type", options.type);
+  if (!type) return std::unexpected(type.error());
   const auto item_count = parse_count(options.items);
   if (!item_count) return std::unexpected(item_count.error());
 

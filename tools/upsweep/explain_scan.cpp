@@ -47,8 +47,8 @@ struct Subject {
   std::uint64_t count = 0;
 };
 Expected<Subject> parse_subject(const ExplainScanOptions& options) {
-  const auto type = element_type_from_name(options.type);
-  if (!type) return failed(type.error());
+  const auto type = read_type("--type", options.type);
+  if (!type) return std::unexpected(type.error());
   const auto count = parse_count(options.items);
   if (!count) return std::unexpected(count.error());
   return Subject{*type, *count};
@@ -191,8 +191,8 @@ Outcome run_explain_reduce_by_key(Program& program, const ExplainScanOptions& op
   const auto subject = parse_subject(options);
   if (!subject) return std::unexpected(subject.error());
   const auto& [type, count] = *subject;
-  const auto key = element_type_from_name(options.keys);
-  if (!key) return failed(key.error());
+  const auto key = read_type("--keys", options.keys);
+  if (!key) return std::unexpected(key.error());
   const ReduceByKeyShape shape{.item_count = options.count(count),
                                .key = *key,
                                .input = type,
@@ -281,7 +281,6 @@ void add_explain_reduce_by_key(Program& program, CLI::App& explain) {
                                   options, run_explain_reduce_by_key);
   add_item_options(command, *options, items_description);
   command.add_option("--keys", options->keys, "Type of the keys; --type is that of the values")
-      ->transform(type_text())
       ->capture_default_str()
       ->type_name("TYPE");
   command.add_option("--op", options->op, operator_names)->capture_default_str()->type_name("OP");

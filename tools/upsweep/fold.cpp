@@ -22,10 +22,20 @@ bool is_signed(Dtype dtype) {
 bool is_float(Dtype dtype) { return dtype == Dtype::f2 || dtype == Dtype::f4 || dtype == Dtype::f8; }
 
 bool is_function_name(std::string_view text) {
-  // Letters beyond ASCII are left to the compiler.
-  const auto is_letter = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalpha(c) != 0; };
-  const auto is_more = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0; };
-  return !text.empty() && is_letter(static_cast<unsigned char>(text.front())) && std::ranges::all_of(text, is_more);
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::ranges::all_of(text, is_of_name);
+}
+
+// Whether WGSL text has "fn name". Where a comment stands in between, the compiler is to decide.
+bool may_declare(std::string_view text, std::string_view name) {
+  for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    std::string_view before = text.substr(0, at);
+    before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
+    const bool is_whole = at + name.size() == text.size() || !is_of_name(text[at + name.size()]);
+    const bool is_behind = before.ends_with("*/") || (before.ends_with("fn") && before.size() < at);
+    if (is_whole && is_behind) return true;
+  }
+  return false;
 }
 
 Expected<BinaryOperator> read_operator(const FoldOptions& options) {
@@ -46,6 +56,11 @@ Expected<BinaryOperator> read_operator(const FoldOptions& options) {
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
     return refuse(std::format("--op-wgsl {}: cannot be read", npy::one_line(options.op_wgsl)));
+  }
+  // Else one of WGSL's own functions would do, as min, whose NaN are others.
+  if (!may_declare(text.view(), options.op_name)) {
+    return refuse(std::format("--op-wgsl {} --op-name \"{}\": the file declares no function of that name",
+                              npy::one_line(options.op_wgsl), options.op_name));
   }
   return BinaryOperator::custom(options.op_name, text.str(), options.identity, options.commutes);
 }
@@ -70,10 +85,9 @@ Dtype result_dtype_of(OperatorKind op, Dtype dtype, bool is_free) {
 
 // Only an expression that uses the index pays for a kernel of its own in each window.
 bool uses_index(const std::string& expression) {
-  const auto is_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (std::size_t at = 0; at < expression.size(); ++at) {
-    if (expression[at] == 'i' && (at == 0 || !is_name(expression[at - 1])) &&
-        (at + 1 == expression.size() || !is_name(expression[at + 1]))) {
+    if (expression[at] == 'i' && (at == 0 || !is_of_name(expression[at - 1])) &&
+        (at + 1 == expression.size() || !is_of_name(expression[at + 1]))) {
       return true;
     }
   }
@@ -125,22 +139,25 @@ Expected<Fold> Fold::open(const FoldOptions& options) {
   const bool is_free = !options.transform.empty() || fold.op_.kind == OperatorKind::custom;
   fold.dtype_ = result_dtype_of(fold.op_.kind, dtype, is_free);
   if (!options.init.empty()) {
-    const Dtype init_dtype = fold.dtype_ == Dtype::b1 ? dtype : fold.dtype_;
-    const auto init = parse_number(options.init, init_dtype);
-    if (!init) return refuse(std::format("--init {}: not a value of {}", options.init, npy::dtype_name(init_dtype)));
+    const auto init = parse_number(options.init, fold.dtype_);
+    if (!init) return refuse(std::format("--init {}: not a value of {}", options.init, npy::dtype_name(fold.dtype_)));
     fold.init_ = fold.items_.item_of(*init);
   }
   return fold;
 }
 
 std::unexpected<Failure> Fold::failure(const Error& error) const {
-  if (op_.kind != OperatorKind::custom) return failed(error, UserText{"--transform", expression_, "transform"});
-  const std::string option = std::format("--op-wgsl {} --op-name", op_wgsl_);
-  const std::string call = std::format("call of operator \"{}\"", op_.function);
-  const std::string identity = std::format("identity of operator \"{}\"", op_.function);
-  const std::array<UserText, 3> texts{UserText{"--transform", expression_, "transform"},
+  // Without a custom operator the texts of its options are empty.
+  const std::string file = std::format("--op-wgsl {}", npy::one_line(op_wgsl_));
+  const std::string option = std::format("{} --op-name", file);
+  const std::string origin = std::format("operator \"{}\"", op_.function);
+  const std::string call = std::format("call of {}", origin);
+  const std::string identity = std::format("identity of {}", origin);
+  const std::array<UserText, 5> texts{UserText{"--transform", expression_, "transform"},
+                                      {"--transform", expression_, "transform expression"},
                                       {option, op_.function, call},
-                                      {"--identity", op_.identity, identity}};
+                                      {"--identity", op_.identity, identity},
+                                      {file, op_wgsl_, origin, true}};
   return failed(error, texts);
 }
 

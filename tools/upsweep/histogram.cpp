@@ -440,9 +440,9 @@ void add_histogram(Program& program) {
   program.writes(command.add_option("-o,--output", options->output, "File for the bins"))->type_name("OUT.npy");
   program.writes(command.add_option("--write-edges", options->written_edges, "File for the edges, f8"))
       ->type_name("EDGES.npy");
-  program.prints(command.add_flag("--plot", options->plot, "Print bars, at most 40 a channel"));
+  auto* plot = program.prints(command.add_flag("--plot", options->plot, "Print bars, at most 40 a channel"));
   program.writes(command.add_option("--svg", options->svg, "File for a picture of the bars"))->type_name("OUT.svg");
-  program.prints(command.add_flag("--json", options->json, "Print counts, range and time as JSON"));
+  program.prints(command.add_flag("--json", options->json, "Print counts, range and time as JSON"))->excludes(plot);
   command.add_option("--cast", options->cast, "f4: round f8 items to 32 bits")->check(CLI::IsMember({"f4"}));
 }
 

@@ -28,18 +28,23 @@ constexpr AddCommand* commands[] = {add_info,       add_reduce,    add_scan,    
 
 namespace {
 
+constexpr std::size_t most_of_word = 200;
+
+std::string cut_short(std::string_view text) {
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80; };  // a letter of UTF-8
+  std::size_t end = most_of_word;
+  while (end != 0 && is_inside(text[end])) --end;
+  const auto left_out = std::ranges::count_if(text.substr(end), std::not_fn(is_inside));
+  return std::format("{}... ({} more characters)", text.substr(0, end), left_out);
+}
+
 // A long word of the command line, as an expression of a thousand terms, is cut short in what is said about it.
 std::string with_short_words(std::string message, std::span<char* const> words) {
-  constexpr std::size_t most = 200;
-  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80; };  // a letter of UTF-8
   for (std::string_view word : words) {
     if (word.starts_with("--")) word.remove_prefix(word.find('=') + 1);
     const std::string line = single_line(word);
-    if (line.size() <= most) continue;
-    std::size_t end = most;
-    while (end != 0 && is_inside(line[end])) --end;
-    const auto left_out = std::ranges::count_if(line.substr(end), std::not_fn(is_inside));
-    const std::string cut = std::format("{}... ({} more characters)", line.substr(0, end), left_out);
+    if (line.size() <= most_of_word) continue;
+    const std::string cut = cut_short(line);
     for (auto at = message.find(line); at != std::string::npos; at = message.find(line, at + cut.size())) {
       message.replace(at, line.size(), cut);
     }
@@ -47,8 +52,22 @@ std::string with_short_words(std::string message, std::span<char* const> words) 
   return message;
 }
 
+// So is a long name, which may be one of a file's text or a part of an expression. What is cut already is left.
+std::string with_short_names(std::string_view message) {
+  std::string text;
+  for (auto at = message.begin(); at != message.end();) {
+    const auto end = std::find_if_not(at, message.end(), is_of_name);
+    const std::string_view name(at, end);
+    text += name.size() <= 2 * most_of_word ? std::string(name) : cut_short(name);
+    at = std::find_if(end, message.end(), is_of_name);
+    text.append(end, at);
+  }
+  return text;
+}
+
 int report(const Failure& failure, std::span<char* const> words) {
-  std::cerr << "upsweep: " << with_short_words(single_line(failure.message), words) << '\n' << std::flush;
+  std::cerr << "upsweep: " << with_short_names(with_short_words(single_line(failure.message), words)) << '\n'
+            << std::flush;
   return failure.exit_code;
 }
 
@@ -140,7 +159,7 @@ void add_global_options(Program& program) {
       "  upsweep bench --ladder reduce\n"
       "A file - is standard input, /dev/stdout standard output, unless text is printed there, as by --total and "
       "--json.\n"
-      "No command writes over a file that it reads.\n"
+      "No command writes over a file that it reads, or to standard error, where notes go.\n"
       "Types of items go by NumPy's short names, which count bytes: u1 is uint8, i8 int64, f4 float32, b1 bool;\n"
       "explain and bench know them beside the library's own, which count bits: i64, f32.\n"
       "`upsweep COMMAND --help` has more. Global options may stand before or after the command.\n"

@@ -94,7 +94,7 @@ void add_pagerank(Program& program) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--tol", command->options.tolerance, "Of the sum of all ranks' changes in an iteration")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")
       ->capture_default_str()
       ->transform(count_text());

@@ -147,7 +147,7 @@ void add_reduce(Program& program) {
   program.prints(command.add_flag("--json", options->json, "Print value, type and time as JSON"));
   add_calculation_options(program, command, *options);
   command.add_option("--window-bytes", options->window_bytes, "Bytes that go to the device at a time")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->group("");
 }
 

@@ -106,7 +106,7 @@ void add_solve(Program& program) {
   program.reads(app.add_option("--guess", command->guess, "Where to begin; default: 0"))->type_name("X0.npy");
   app.add_option("--tol", command->options.tolerance, "Of the relative residual |b - A x| / |b|")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   app.add_option("--max-iter", command->options.max_iterations, "Iterations in all")
       ->capture_default_str()
       ->transform(count_text());
