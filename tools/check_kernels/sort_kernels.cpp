@@ -91,7 +91,7 @@ Factor<SortCase> paths() {
            [](SortCase& c) {
              c.tuning.one_workgroup_items = 256;
              c.shape.segment_count = Count::on_device(1000);
-             c.shape.longest_segment = 100;
+             c.shape.longest_segment = 20;
            }},
           {"one tile", [](SortCase& c) {
              c.tuning.one_workgroup_items = 4096;

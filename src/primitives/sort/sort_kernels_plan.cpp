@@ -443,9 +443,10 @@ class RunSorter {
   [[nodiscard]] bool is_wide() const { return window_.key_words == 2; }
 
   [[nodiscard]] std::string store(std::uint32_t i) const {
-    const std::string key = std::format("staged[first + {0}u] = x{0};", i);
-    if (!has_slots_) return key;
-    if (stages_sources(window_)) return std::format("{0} sources[first + {1}u] = first + s{1};", key, i);
+    if (!has_slots_) return std::format("staged[first + {0}u] = x{0};", i);
+    if (stages_sources(window_)) {
+      return std::format("staged[first + {0}u] = x{0}; sources[first + {0}u] = first + s{0};", i);
+    }
     return std::format("staged[first + {0}u] = {1}first + s{0}{2};", i, is_wide() ? "vec2u(" : "",
                        is_wide() ? ", 0u)" : "");
   }
