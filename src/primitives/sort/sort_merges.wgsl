@@ -10,6 +10,11 @@ var<workgroup> shared_run_count: atomic<u32>;
 var<workgroup> shared_longest: atomic<u32>;
 var<workgroup> shared_extent: vec2u;
 
+fn listed_run(segment: Range, run: u32) -> u32 { return (segment.first << 20u) | ((segment.count - 1u) << 8u) | run; }
+
+// The whole segment of a run.
+fn segment_of(listed: u32) -> Range { return Range(listed >> 20u, ((listed >> 8u) & 0xfffu) + 1u); }
+
 struct Merge {
   a: u32,      // the items left of the one run
   a_end: u32,
@@ -31,7 +36,7 @@ fn list_runs(job: Job, thread: Thread) {
   if (job.limit == WINDOW_ITEMS) {
     if (job.room <= RUN_ITEMS) { return; }
     let run_count = (job.room - 1u) / RUN_ITEMS + 1u;
-    if (thread.index < run_count) { run_list[thread.index] = ((job.room - 1u) << 8u) | thread.index; }
+    if (thread.index < run_count) { run_list[thread.index] = listed_run(Range(0u, job.room), thread.index); }
     if (thread.index == 0u) {
       atomicStore(&shared_run_count, run_count);
       atomicStore(&shared_longest, job.room);
@@ -48,20 +53,15 @@ fn list_runs(job: Job, thread: Thread) {
     // No room: only where segments overlap.
     if (first + run_count > RUN_SLOTS) { continue; }
     atomicMax(&shared_longest, range.count);
-    for (var run = 0u; run < run_count; run++) {
-      run_list[first + run] = (range.first << 20u) | ((range.count - 1u) << 8u) | run;
-    }
+    for (var run = 0u; run < run_count; run++) { run_list[first + run] = listed_run(range, run); }
   }
 }
 
 fn listed_runs() -> u32 { return min(atomicLoad(&shared_run_count), RUN_SLOTS); }
 
-// The whole segment of a run.
-fn segment_of(listed: u32) -> Range { return Range(listed >> 20u, ((listed >> 8u) & 0xfffu) + 1u); }
-
 fn listed_range(slot: u32) -> Range {
   let listed = run_list[slot];
-  if (listed == 0u) { return Range(0u, 0u); }
+  if (listed == 0u) { return Range(); }
   let segment = segment_of(listed);
   let before = (listed & 0xffu) * RUN_ITEMS;
   return Range(segment.first + before, min(RUN_ITEMS, segment.count - before));
@@ -70,14 +70,14 @@ fn listed_range(slot: u32) -> Range {
 // What a run is made of where groups of `width` runs, a power of two, are merged.
 fn merge_at(slot: u32, width: u32) -> Merge {
   let listed = run_list[slot];
-  if (listed == 0u) { return Merge(0u, 0u, 0u, 0u, 0u, 0u); }
+  if (listed == 0u) { return Merge(); }
   let segment = segment_of(listed);
   let run = listed & 0xffu;
   let before = run * RUN_ITEMS;
   let first = (run & ~(2u * width - 1u)) * RUN_ITEMS;
   let length = width * RUN_ITEMS;
   let middle = first + length;
-  if (middle >= segment.count) { return Merge(0u, 0u, 0u, 0u, 0u, 0u); }
+  if (middle >= segment.count) { return Merge(); }
   let end = min(middle + length, segment.count);
   let a_first = segment.first + first;
   let b_first = segment.first + middle;

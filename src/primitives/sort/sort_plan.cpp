@@ -614,7 +614,7 @@ class SortPlanner {
     std::uint32_t shortest = 0;
     std::uint64_t windows_first = 0;
     std::uint64_t first = 0;
-    std::uint32_t counter = 0;
+    std::uint32_t counter = 0;  // in lists, of how many there are
     std::uint64_t most = 0;
     std::uint64_t workers = 0;
   };
@@ -715,19 +715,14 @@ class SortPlanner {
                  {.shortest = shortest,
                   .windows_first = sort_lists_header + windows,
                   .first = jobs_first,
-                  .counter = 0,
                   .most = most_jobs,
                   .workers = workers(most_jobs)},
                  std::format("segments of up to {} items are merged in workgroup memory", window_.tile_items()));
     if (most_large != 0) {
-      sort_windows(large_,
-                   {.shortest = 1,
-                    .windows_first = 0,
-                    .first = large_first,
-                    .counter = 4,
-                    .most = most_large,
-                    .workers = workers(most_large)},
-                   std::format("the same with up to {} items", large_.tile_items()));
+      sort_windows(
+          large_,
+          {.shortest = 1, .first = large_first, .counter = 4, .most = most_large, .workers = workers(most_large)},
+          std::format("the same with up to {} items", large_.tile_items()));
     }
     if (most_long != 0) sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
   }

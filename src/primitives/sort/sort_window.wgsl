@@ -65,11 +65,11 @@ fn find_job(number: u32) -> Job {
 fn range_of(segment: u32, job: Job) -> Range {
   let begin = segment_begins[params.begins_first + segment];
   let end = min(segment_ends[params.ends_first + segment], lists[3]);
-  if (begin < job.begin || end <= begin) { return Range(0u, 0u); }
+  if (begin < job.begin || end <= begin) { return Range(); }
   let first = begin - job.begin;
   let count = end - begin;
   // A begin behind the window: only where segments are not in order.
-  if (count > job.limit || count < params.shortest || first >= WINDOW_STEP) { return Range(0u, 0u); }
+  if (count > job.limit || count < params.shortest || first >= WINDOW_STEP) { return Range(); }
   return Range(first, count);
 }
 
