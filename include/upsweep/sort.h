@@ -65,7 +65,7 @@ struct SortShape {
   /// overlap; empty ones and gaps between them are fine. An end before its begin makes an empty segment, ends behind
   /// the last item are cut off. What no segment holds is not written. on_device: argument `segment_count`.
   std::optional<Count> segment_count = {};
-  /// No segment has more items; 0 if nothing is known. Spares the passes that long ones need; longer segments are then
+  /// No segment has more items; 0 if nothing is known. Spares the steps that long ones need; longer segments are then
   /// not sorted.
   std::uint64_t longest_segment = 0;
 
@@ -75,7 +75,8 @@ struct SortShape {
 /// How a digit pass learns where its tiles' items go.
 enum class SortPath : std::uint8_t {
   automatic,
-  /// Count, add up, scatter: three passes a digit, barriers only; every device.
+  /// Count, add up, scatter: three passes a digit, barriers only; every device. Also of long segments, which else are
+  /// merged of sorted parts where that takes less time.
   three_pass,
   /// One pass a digit with look-back and fallback (as ScanPath::single_pass); by itself only where the context's
   /// self-test passed.

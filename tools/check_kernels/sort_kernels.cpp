@@ -87,6 +87,12 @@ Factor<SortCase> paths() {
              c.tuning.one_workgroup_items = 256;
              c.shape.segment_count = Count::on_host(1000);
            }},
+          {"segments, joined",
+           [](SortCase& c) {
+             c.tuning.path = SortPath::automatic;
+             c.tuning.one_workgroup_items = 256;
+             c.shape.segment_count = Count::on_host(1000);
+           }},
           {"at most so many segments, short",
            [](SortCase& c) {
              c.tuning.one_workgroup_items = 256;

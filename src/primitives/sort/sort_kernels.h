@@ -22,6 +22,8 @@ constexpr std::uint32_t sort_lists_header = 5;
 // that threads do not look at the same bank of workgroup memory.
 constexpr std::uint32_t short_run_items = 32;
 constexpr std::uint32_t merged_run_items = 15;
+// Of the longest segment that is joined of sorted chunks.
+constexpr std::uint32_t most_joined_items = 1u << 20;
 
 // What all kernels of a plan agree on.
 struct SortLayout {
@@ -77,6 +79,7 @@ SortKernel sort_narrow_kernel(const SortLayout& layout);
 SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& large, const SortLayout& shorts);
 SortKernel sort_window_kernel(const SortLayout& window, bool in_place);
 SortKernel sort_segment_spine_kernel(const SortLayout& layout);
+SortKernel sort_join_kernel(const SortLayout& window);
 SortKernel sort_missing_kernel(const SortLayout& layout);
 SortKernel sort_field_kernel(const SortLayout& layout, std::uint32_t key_words, const KeyField& field, bool has_order);
 // The pass that brings items to where indices say.

@@ -525,6 +525,18 @@ std::string merge_text(const SortLayout& window) {
   return text + "}\n";
 }
 
+// is_less(), compared_bits().
+std::string comparison_text(const SortLayout& layout) {
+  const bool is_wide = layout.key_words == 2;
+  return std::format(
+      "fn is_less(a: Key, b: Key) -> bool {{ return {}; }}\n"
+      "fn compared_bits(key: Key) -> Key {{ return ordered_bits(key){}; }}\n",
+      is_wide ? "(a.y < b.y) | ((a.y == b.y) & (a.x < b.x))" : "a < b",
+      layout.takes_all_bits ? ""
+      : is_wide             ? " & vec2u(bits_in_word(0u), bits_in_word(32u))"
+                            : " & bits_in_word(0u)");
+}
+
 // Items, load_items(), stage_items(), store_items() of a window. Staged are the ordered bits of keys, and in the end
 // those again or where in the window each item was.
 std::string window_text(const SortLayout& window, bool in_place) {
@@ -548,14 +560,12 @@ std::string window_text(const SortLayout& window, bool in_place) {
   if (stages_sources(window)) text += "var<workgroup> sources: array<u32, WINDOW_ITEMS>;\n";
   text += struct_of("Items", "k", "Key", count);
   text += std::format(
-      "fn is_less(a: Key, b: Key) -> bool {{ return {}; }}\n"
       "fn is_same(a: Key, b: Key) -> bool {{ return {}; }}\n"
       "fn load_items(begin: u32, room: u32, thread: Thread) -> Items {{\n  var items: Items;\n",
-      is_wide ? "(a.y < b.y) | ((a.y == b.y) & (a.x < b.x))" : "a < b", is_wide ? "all(a == b)" : "a == b");
+      is_wide ? "all(a == b)" : "a == b");
   text += each(std::format("if ({{1}} < room) {{{{ items.k{{0}} = {}{{1}}]; }}}}", keys));
-  text += std::format("  return items;\n}}\nfn stage_items(items: Items, thread: Thread) {{\n  let compared = {};\n",
-                      is_wide ? "vec2u(bits_in_word(0u), bits_in_word(32u))" : "bits_in_word(0u)");
-  text += each("staged[{1}] = ordered_bits(items.k{0}) & compared;");
+  text += "  return items;\n}\nfn stage_items(items: Items, thread: Thread) {\n";
+  text += each("staged[{1}] = compared_bits(items.k{0});");
   text += "}\nfn store_items(begin: u32, thread: Thread) {\n  var inside = 0u;\n" +
           each("inside = insertBits(inside, is_inside({1}), {0}u, 1u);");
   if (moves_bits(window)) {
@@ -591,8 +601,12 @@ void add_uniform_extent(KernelBuilder& builder, const SortLayout& layout) {
 
 // Chunks of a kernel, and who runs over them.
 void add_chunks(KernelBuilder& builder, const SortLayout& layout) {
-  builder.part(layout.has_segments ? "sort_chunks.segments.wgsl" : "sort_chunks.whole.wgsl");
-  if (!layout.has_segments) add_uniform_extent(builder, layout);
+  if (layout.has_segments) {
+    builder.part("sort_long_segments.wgsl").part("sort_chunks.segments.wgsl");
+  } else {
+    builder.part("sort_chunks.whole.wgsl");
+    add_uniform_extent(builder, layout);
+  }
 }
 
 // Of the kernels that work on one digit.
@@ -804,9 +818,10 @@ SortKernel sort_window_kernel(const SortLayout& window, bool in_place) {
   builder.constant("WINDOW_ITEMS", window.tile_items()).constant("WINDOW_STEP", window.window_step());
   builder.constant("SMALL_ITEMS", window.small_items).constant("RUN_ITEMS", window.run_items());
   builder.constant("MARK_WORDS", window.mark_words());
-  builder.part("sort_params.window.wgsl");
+  builder.part("sort_params.window.wgsl").part("sort_bits.wgsl");
   add_arrays(builder, window, in_place);
-  std::string text = ordered_bits_text(window) + window_text(window, in_place) + RunSorter(window).text();
+  std::string text = ordered_bits_text(window) + comparison_text(window);
+  text += window_text(window, in_place) + RunSorter(window).text();
   if (window.has_merges) {
     builder.constant("RUN_SLOTS", window.run_slots()).part("sort_merges.wgsl");
     text += merge_text(window);
@@ -829,6 +844,28 @@ SortKernel sort_lists_kernel(const SortLayout& window, const SortLayout& large, 
   add_extent(builder, window);
   builder.part(window.segments_on_device ? "sort_segment_count.device.wgsl" : "sort_segment_count.host.wgsl");
   builder.part("sort_lists.wgsl");
+  return std::move(builder).build();
+}
+
+SortKernel sort_join_kernel(const SortLayout& window) {
+  KernelBuilder builder("sort_join");
+  std::uint32_t most_radix = 1;  // as radix_of() of sort_join.wgsl
+  while (std::uint64_t{most_radix} * most_radix * window.tile_items() < most_joined_items) ++most_radix;
+  builder.workgroup(window.tuning.workgroup_size, (16 + 8 * most_radix + 15) / 16 * 16);
+  add_entry(builder, Entry::plain, {});
+  builder.constant("CHUNK_ROWS", window.tuning.items_per_thread).constant("MOST_RADIX", most_radix);
+  builder.part("grid.wgsl").alias("Key", word_type(window.key_words)).part("sort_long_segments.wgsl");
+  builder.part("sort_bits.wgsl");
+  add_arrays(builder, window, false);
+  std::string text = ordered_bits_text(window) + comparison_text(window);
+  text += "fn move_item(key: Key, position: u32, to: u32) {\n";
+  text += std::format("  {}keys_out[params.output_keys_first + to] = key;{}\n",
+                      window.may_drop_keys ? "if (params.write_keys != 0u) { " : "", window.may_drop_keys ? " }" : "");
+  if (window.value_words != 0) {
+    text += "  values_out[params.output_values_first + to] = values_in[params.values_first + position];\n";
+  }
+  builder.generated("moves", text + "}\n");
+  builder.part("sort_join.wgsl");
   return std::move(builder).build();
 }
 

@@ -1,6 +1,6 @@
 // sort_lists: tells segments apart by their length, and finds the first segment of each window. Segments of up to
 // SMALL_ITEMS belong to the window that they begin in; longer ones that fit a window, or a large one, get one of their
-// own; the others are cut into chunks.
+// own; the others are cut into chunks, which may get large windows.
 //
 // Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, LARGE_ITEMS, SHORT_STEP, LISTS_HEADER
 // Parts give     item_count (sort_extent.*), segment_count (sort_segment_count.*), tile_index (grid)
@@ -18,6 +18,7 @@ struct ListsParams {
   most_long: u32,
   most_chunks: u32,
   chunk_items: u32,
+  chunks_are_jobs: u32,
   begins_first: u32,
   ends_first: u32,
   count_first: u32,
@@ -32,8 +33,8 @@ const ONE_SEGMENT = 0x80000000u;  // as sort_window.wgsl
 @group(0) @binding(1) var<storage, read> segment_begins: array<u32>;
 @group(0) @binding(2) var<storage, read> segment_ends: array<u32>;
 // How many jobs, how many segments are long, chunks, items, jobs of large windows; then of each window whether it is a
-// job, and the first segment that begins in it; that of windows of short segments; the jobs, which are windows or
-// segments with one of their own; those of large windows.
+// job, and the first segment that begins in it; that of windows of short segments; the jobs, of two words: a window, or
+// ONE_SEGMENT and the begin and the end of what has a window of its own; those of large windows.
 @group(0) @binding(3) var<storage, read_write> lists: array<atomic<u32>>;
 // Begin, end, first chunk, chunks.
 @group(0) @binding(4) var<storage, read_write> long_segments: array<vec4u>;
@@ -58,17 +59,24 @@ fn add_long_segment(begin: u32, end: u32) {
   if (slot >= params.most_long || first + chunk_count > params.most_chunks) { return; }
   long_segments[slot] = vec4u(begin, end, first, chunk_count);
   for (var chunk = first; chunk < first + chunk_count; chunk++) { chunk_segments[chunk] = slot; }
+  if (params.chunks_are_jobs != 0u) { add_jobs(begin, end, params.chunk_items, 4u, params.large_first, params.most_large); }
 }
 
-fn add_job(job: u32, counter: u32, first: u32, most: u32) {
-  let slot = atomicAdd(&lists[counter], 1u);
-  if (slot < most) { atomicStore(&lists[first + slot], job); }
+// A job for each `items` positions.
+fn add_jobs(begin: u32, end: u32, items: u32, counter: u32, first: u32, most: u32) {
+  var slot = atomicAdd(&lists[counter], (end - begin - 1u) / items + 1u);
+  for (var at = begin; at < end && slot < most; at += items) {
+    atomicStore(&lists[first + 2u * slot], ONE_SEGMENT | at);
+    atomicStore(&lists[first + 2u * slot + 1u], at + min(items, end - at));
+    slot++;
+  }
 }
 
 fn add_window(window: u32) {
   let is_listed = &lists[LISTS_HEADER + window];
   if (atomicLoad(is_listed) != 0u || atomicExchange(is_listed, 1u) != 0u) { return; }
-  add_job(window, 0u, params.jobs_first, params.most_jobs);
+  let slot = atomicAdd(&lists[0], 1u);
+  if (slot < params.most_jobs) { atomicStore(&lists[params.jobs_first + 2u * slot], window); }
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
@@ -89,9 +97,9 @@ fn run(workgroup: Workgroup, thread: Thread) {
   if (length > LARGE_ITEMS) {
     add_long_segment(begin, end);
   } else if (length > WINDOW_ITEMS) {
-    add_job(ONE_SEGMENT | index, 4u, params.large_first, params.most_large);
+    add_jobs(begin, end, LARGE_ITEMS, 4u, params.large_first, params.most_large);
   } else if (length > SMALL_ITEMS) {
-    add_job(ONE_SEGMENT | index, 0u, params.jobs_first, params.most_jobs);
+    add_jobs(begin, end, WINDOW_ITEMS, 0u, params.jobs_first, params.most_jobs);
   } else {
     add_window(begin / WINDOW_STEP);
   }

@@ -30,6 +30,10 @@ constexpr std::uint32_t large_window_threads = 256;
 // 1000 at 2^24: 806 us; with more items, of which there is room for two, 1017).
 constexpr std::uint32_t most_window_bytes = 15 * 1024;
 constexpr std::uint32_t short_items_per_thread = 16;
+constexpr std::uint32_t join_steps = 2;
+// Up to here joining is faster whatever the segments are (H200, 2026-12-03, segments of 100000: 63 us against 87 at
+// 2^18, 152 against 95 at 2^20); with more items it is where few are in long segments.
+constexpr std::uint64_t always_joined_items = std::uint64_t{1} << 18;
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
 struct Place {
@@ -245,7 +249,8 @@ class SortPlanner {
     }
     const std::uint32_t end = shape_.end_bit == 0 ? bits_of(shape_) : shape_.end_bit;
     end_bit_ = end;
-    layout_.pass_count = static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, layout_.tuning.digit_bits));
+    layout_.pass_count =
+        joins() ? join_steps : static_cast<std::uint32_t>(div_ceil(end - shape_.begin_bit, layout_.tuning.digit_bits));
     // In place the last pass cannot be the first: it would write what others still read.
     if (shape_.in_place && !is_one_tile_ && has_passes()) layout_.pass_count = std::max(layout_.pass_count, 2u);
     note_tuning();
@@ -270,8 +275,15 @@ class SortPlanner {
 
  private:
   [[nodiscard]] bool is_half_key() const { return layout_.key == Scalar::f16; }
-  // Are items moved from array to array, digit by digit?
+  // Are items moved from array to array, digit by digit or to be joined?
   [[nodiscard]] bool has_passes() const { return !layout_.has_segments || longest_ > large_.tile_items(); }
+  // Are long segments joined of sorted chunks, which takes fewer dispatches than a pass a digit?
+  [[nodiscard]] bool joins() const {
+    if (!layout_.has_segments) return false;
+    const bool are_likely_short = count_ <= std::uint64_t{large_.tile_items()} * shape_.segment_count->max;
+    return has_passes() && layout_.tuning.path != SortPath::three_pass && longest_ <= most_joined_items &&
+           (count_ <= always_joined_items || are_likely_short);
+  }
 
   SortLayout one_tile_layout() const {
     SortLayout one = layout_;
@@ -373,7 +385,7 @@ class SortPlanner {
       }
       const bool is_read_now =
           pass == 1 && !makes_first && source.exists && result.exists && source.slot == result.slot;
-      const bool is_dropped = left == 0 && !result.exists;
+      const bool is_dropped = left == 0 && !result.exists && !joins();  // chunks lie there before they are joined
       if (is_dropped) {
         places.emplace_back();
       } else if (result.exists && (!is_read_now || moves() == 1)) {
@@ -629,17 +641,19 @@ class SortPlanner {
     const auto most_longer_than = [&](std::uint32_t items) {
       return longest_ <= items ? 0 : std::min(segments, count_ / (std::uint64_t{items} + 1));
     };
-    const std::uint64_t most_large =
-        large_.tile_items() == window_.tile_items() ? 0 : most_longer_than(window_.tile_items());
     const std::uint64_t most_long = most_longer_than(large_.tile_items());
     const std::uint64_t tile = layout_.tile_items();
-    const std::uint64_t chunk_items = tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
+    const std::uint64_t chunk_items =
+        joins() ? large_.tile_items() : tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
     const std::uint64_t most_chunks = has_passes() ? count_ / chunk_items + most_long : 0;
+    const std::uint64_t most_large =
+        (large_.tile_items() == window_.tile_items() ? 0 : most_longer_than(window_.tile_items())) +
+        (joins() ? most_chunks : 0);
     const std::uint64_t short_first = sort_lists_header + 2 * windows + 1;
     const std::uint64_t jobs_first = short_first + short_windows + 1;
     const std::uint64_t most_jobs = windows + most_longer_than(window_.small_items);
-    const std::uint64_t large_first = jobs_first + most_jobs;
-    const SlotId lists = plan_.scratch("lists", 4 * (large_first + most_large));
+    const std::uint64_t large_first = jobs_first + 2 * most_jobs;
+    const SlotId lists = plan_.scratch("lists", 4 * (large_first + 2 * most_large));
     const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
     const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
     plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
@@ -666,6 +680,7 @@ class SortPlanner {
                       {"most_long", words(most_long)},
                       {"most_chunks", words(most_chunks)},
                       {"chunk_items", words(chunk_items)},
+                      {"chunks_are_jobs", joins()},
                       {"begins_first", 0},
                       {"ends_first", 0},
                       {"count_first", 0},
@@ -689,7 +704,7 @@ class SortPlanner {
       auto step = segment_step(0, keys_.front(), keys_.back(), values_.empty() ? Place{} : values_.front(),
                                values_.empty() ? Place{} : values_.back(), in_place);
       step.workgroup_count = jobs.workers;
-      step.params.append_range(std::initializer_list<Param>{{"write_keys", shape_.write_keys},
+      step.params.append_range(std::initializer_list<Param>{{"write_keys", shape_.write_keys || joins()},
                                                             {"begins_first", 0},
                                                             {"ends_first", 0},
                                                             {"shortest", jobs.shortest},
@@ -722,9 +737,42 @@ class SortPlanner {
       sort_windows(
           large_,
           {.shortest = 1, .first = large_first, .counter = 4, .most = most_large, .workers = workers(most_large)},
-          std::format("the same with up to {} items", large_.tile_items()));
+          std::format("the same with up to {} items{}", large_.tile_items(),
+                      joins() ? ", and chunks of longer ones" : ""));
     }
-    if (most_long != 0) sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
+    if (most_long == 0) return;
+    if (joins()) {
+      join_chunks(lists, long_segments, chunk_segments, most_chunks);
+    } else {
+      sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
+    }
+  }
+
+  // From where windows are sorted to the array before and back again.
+  void join_chunks(SlotId lists, SlotId long_segments, SlotId chunk_segments, std::uint64_t most_chunks) {
+    const std::uint64_t chunk_items = large_.tile_items();
+    const std::uint64_t workers = std::min<std::uint64_t>(most_chunks * large_.tuning.items_per_thread,
+                                                          4 * std::uint64_t{wanted_.max_workgroups});
+    const SortKernel kernel = sort_join_kernel(large_);
+    for (std::uint32_t number = 0; number < join_steps; ++number) {
+      const bool is_last = number + 1 == join_steps;
+      const std::size_t from = is_last ? keys_.size() - 2 : keys_.size() - 1;
+      const std::size_t to = is_last ? keys_.size() - 1 : keys_.size() - 2;
+      const bool has_values = payload_ != Payload::none;
+      auto step = segment_step(number + 1, keys_[from], is_last && !shape_.write_keys ? Place{} : keys_[to],
+                               has_values ? values_[from] : Place{}, has_values ? values_[to] : Place{}, false);
+      step.params.append_range(std::initializer_list<Param>{{"joins_chunks", !is_last},
+                                                            {"chunk_count", static_cast<std::uint32_t>(most_chunks)},
+                                                            {"chunk_items", static_cast<std::uint32_t>(chunk_items)},
+                                                            {"workgroup_count", static_cast<std::uint32_t>(workers)},
+                                                            {"write_keys", is_last && !shape_.write_keys ? 0u : 1u}});
+      step.bindings.push_back({"long_segments", long_segments});
+      step.bindings.push_back({"chunk_segments", chunk_segments});
+      step.bindings.push_back({"lists", lists});
+      step.workgroup_count = workers;
+      step.reason = is_last ? "and the runs that these make" : "chunks are joined, the root of their number at a time";
+      plan_.dispatch(kernel, std::move(step));
+    }
   }
 
   // Bindings and params that kernels of segments share.

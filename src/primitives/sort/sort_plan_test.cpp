@@ -124,7 +124,7 @@ TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
   const std::string passes =
       " count segment_spine scatter count segment_spine scatter count segment_spine scatter "
       "count segment_spine scatter";
-  EXPECT_EQ(roles_of(planned(segments_of(1 << 20, 1000), gpu_traits())), "clear lists window window" + passes);
+  EXPECT_EQ(roles_of(planned(segments_of(1 << 21, 1000), gpu_traits())), "clear lists window window" + passes);
   SortShape shape = segments_of(1 << 20, 1000);
   shape.longest_segment = 1000;
   EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "clear lists window");
@@ -133,7 +133,8 @@ TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
   // Those that do not fit a window may fit a large one.
   shape.longest_segment = 2000;
   EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "clear lists window window");
-  EXPECT_EQ(roles_of(planned(segments_of(5000, 10), gpu_traits())), "clear lists window window" + passes);
+  EXPECT_EQ(roles_of(planned(segments_of(5000, 10), gpu_traits(), SortTuning{.path = SortPath::three_pass})),
+            "clear lists window window" + passes);
   // Many short ones have a kernel of their own, which may be all.
   EXPECT_EQ(roles_of(planned(segments_of(500, 20), gpu_traits())), "clear lists short window");
   shape = segments_of(1 << 20, 1000);
@@ -148,6 +149,26 @@ TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
   shape.longest_segment = 100;
   shape.value = Tally<3>::type();
   EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "missing clear lists window gather");
+}
+
+// Fewer dispatches than passes have: they cost most where items are few, or few of them are in long segments.
+TEST(SortPlan, LongSegmentsAreJoinedOfSortedChunksWhereTheyAreFew) {
+  const auto joins = [](const SortShape& shape) {
+    return roles_of(planned(shape, gpu_traits())).ends_with("window join join");
+  };
+  EXPECT_EQ(roles_of(planned(segments_of(1 << 20, 1000), gpu_traits())), "clear lists window window join join");
+  EXPECT_TRUE(joins(segments_of(5000, 10)));
+  EXPECT_TRUE(joins(segments_of(1 << 18, 1)));
+  EXPECT_FALSE(joins(segments_of((1 << 18) + 1, 1)));
+  EXPECT_FALSE(joins(segments_of((1 << 20) + 1, 1000)));
+  SortShape shape = segments_of(1 << 24, 100'000);
+  EXPECT_FALSE(joins(shape));
+  shape.longest_segment = 1 << 20;
+  EXPECT_TRUE(joins(shape));
+  // Keys that the caller does not want are still joined.
+  shape.write_keys = false;
+  shape.write_indices = true;
+  EXPECT_TRUE(joins(shape));
 }
 
 SortShape fields_of(std::uint64_t count, std::vector<KeyField> fields) {
@@ -243,7 +264,9 @@ TEST(SortLimits, MoreTilesThanADimensionHasAreFolded) {
   traits.max_workgroups_per_dimension = 7;
   const Plan plan = planned(keys_of(1000), traits, tiny(SortPath::single_pass));
   expect_limits(plan, traits);
-  expect_limits(planned(segments_of(1000, 300), traits, tiny(SortPath::three_pass)), traits);
+  for (const SortPath path : {SortPath::three_pass, SortPath::automatic}) {
+    expect_limits(planned(segments_of(1000, 300), traits, tiny(path)), traits);
+  }
 }
 
 TEST(SortRefusal, NamesTheValueAndTheLimit) {
@@ -330,6 +353,7 @@ std::string golden_text() {
   records.value = Tally<3>::type();
   add("100000 u64 with structs, test GPU", records, gpu_traits());
   add("1M keys in 1000 segments, test GPU", segments_of(1 << 20, 1000), gpu_traits());
+  add("2M keys in 1000 segments, test GPU", segments_of(1 << 21, 1000), gpu_traits());
   SortShape short_segments = pairs_of(1 << 20);
   short_segments.segment_count = Count::on_device(100'000);
   short_segments.longest_segment = 100;

@@ -27,10 +27,20 @@ struct Setting {
 
 class SortSegmentsGpu : public GpuTest {
  protected:
-  /// Sorts the segments of `keys` with `values` and checks what the shape writes, and that it writes nothing else.
+  /// Sorts the segments of `keys` with `values`, joining long ones and by digits.
   template <typename Key, typename Value>
   void check(const std::vector<Key>& keys, const std::vector<Value>& values, const std::vector<Segment>& segments,
-             SortShape shape, const Setting& setting) {
+             const SortShape& shape, Setting setting) {
+    check_path(keys, values, segments, shape, setting);
+    if (!setting.tuning || HasFailure()) return;
+    setting.tuning->path = SortPath::three_pass;
+    check_path(keys, values, segments, shape, setting);
+  }
+
+  /// Checks what the shape writes, and that it writes nothing else.
+  template <typename Key, typename Value>
+  void check_path(const std::vector<Key>& keys, const std::vector<Value>& values, const std::vector<Segment>& segments,
+                  SortShape shape, const Setting& setting) {
     shape.item_count = {keys.size(), setting.item_count.has_value()};
     shape.segment_count = {segments.size(), setting.segment_count.has_value()};
     SCOPED_TRACE(std::format("{} {} in {} segments{}{}{}, items on the device {}, segments {}, tuning {}", keys.size(),
@@ -334,7 +344,8 @@ TEST_P(SortSegmentsGpu, OneCommandBufferHoldsManySorts) {
   expect_items(items_of<std::uint32_t>(third.read_and_check_guards()), sorted(a, begins_a, ends_a));
 }
 
-// Segments that overlap have no right answer, but nothing outside the arrays is touched and the sort ends.
+// Segments that overlap, or are longer than was said, have no right answer, but nothing outside the arrays is touched
+// and the sort ends.
 TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
   const std::uint32_t w = window();
   const auto keys = keys_of(6 * w, 1);
@@ -347,18 +358,26 @@ TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
   const GuardedBuffer key_buffer(context(), bytes_of(keys));
   const GuardedBuffer begin_buffer(context(), bytes_of(begins));
   const GuardedBuffer end_buffer(context(), bytes_of(ends));
-  const GuardedBuffer sorted(context(), bytes_of(keys));
-  run([&](WGPUCommandEncoder encoder) {
-    return record_sort(context(), encoder,
-                       {.item_count = Count::on_host(keys.size()), .segment_count = Count::on_host(begins.size())},
-                       {.keys = key_buffer.view(),
-                        .sorted_keys = sorted.view(),
-                        .segment_begins = begin_buffer.view(),
-                        .segment_ends = end_buffer.view()},
-                       tuning());
-  });
-  expect_items(items_of<std::uint32_t>(key_buffer.read_and_check_guards()), keys);
-  std::ignore = sorted.read_and_check_guards();
+  for (const SortPath path : {SortPath::automatic, SortPath::three_pass}) {
+    for (const std::uint32_t longest : {0u, w + 1}) {
+      SortTuning tuned = tuning();
+      tuned.path = path;
+      const GuardedBuffer sorted(context(), bytes_of(keys));
+      run([&](WGPUCommandEncoder encoder) {
+        return record_sort(context(), encoder,
+                           {.item_count = Count::on_host(keys.size()),
+                            .segment_count = Count::on_host(begins.size()),
+                            .longest_segment = longest},
+                           {.keys = key_buffer.view(),
+                            .sorted_keys = sorted.view(),
+                            .segment_begins = begin_buffer.view(),
+                            .segment_ends = end_buffer.view()},
+                           tuned);
+      });
+      expect_items(items_of<std::uint32_t>(key_buffer.read_and_check_guards()), keys);
+      std::ignore = sorted.read_and_check_guards();
+    }
+  }
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // sort_window: sorts segments in workgroup memory, a window of WINDOW_ITEMS positions at a time. A window holds all
-// segments of up to SMALL_ITEMS that begin in its first WINDOW_STEP positions, or one longer segment. A thread sorts a
-// run of up to RUN_ITEMS in its registers. Longer segments are several runs (sort_merges).
+// segments of up to SMALL_ITEMS that begin in its first WINDOW_STEP positions, or one longer segment or chunk of it. A
+// thread sorts a run of up to RUN_ITEMS in its registers. Longer segments are several runs (sort_merges).
 //
 // Prelude gives  WORKGROUP_SIZE, WINDOW_ITEMS, WINDOW_STEP, SMALL_ITEMS, RUN_ITEMS, MARK_WORDS
 // Parts give     load_items, stage_items, sort_run, store_items (generated), clear_runs, list_runs, listed_runs,
-//                listed_range, merge_runs (sort_merges, sort_merges.none)
+//                listed_range, merge_runs (sort_merges, sort_merges.none), bits_in_word (sort_bits)
 @group(0) @binding(5) var<storage, read> segment_begins: array<u32>;
 @group(0) @binding(6) var<storage, read> segment_ends: array<u32>;
 // See sort_lists.
@@ -17,7 +17,7 @@ struct Job {
   end_segment: u32,
   begin: u32,  // of the window
   room: u32,   // of this
-  limit: u32,  // longer segments are another's
+  limit: u32,  // longer segments are another's; WINDOW_ITEMS where the window is one segment
 }
 
 // Positions of a window.
@@ -50,12 +50,13 @@ fn count_jobs() -> u32 {
 
 fn find_job(number: u32) -> Job {
   var window = number;
-  if (params.jobs_first != 0u) { window = lists[params.jobs_first + number]; }
-  if (window >= ONE_SEGMENT) {
-    let segment = window - ONE_SEGMENT;
-    let begin = segment_begins[params.begins_first + segment];
-    let end = min(segment_ends[params.ends_first + segment], lists[3]);
-    return Job(segment, segment + 1u, begin, end - begin, WINDOW_ITEMS);
+  if (params.jobs_first != 0u) {
+    let at = params.jobs_first + 2u * number;
+    window = lists[at];
+    if (window >= ONE_SEGMENT) {
+      let begin = window - ONE_SEGMENT;
+      return Job(0u, 1u, begin, lists[at + 1u] - begin, WINDOW_ITEMS);
+    }
   }
   let first = params.windows_first + window;
   return Job(lists[first], lists[first + 1u], window * WINDOW_STEP, WINDOW_ITEMS, SMALL_ITEMS);
@@ -63,6 +64,7 @@ fn find_job(number: u32) -> Job {
 
 // Where a segment lies in the window; of no items if that holds it not.
 fn range_of(segment: u32, job: Job) -> Range {
+  if (job.limit == WINDOW_ITEMS) { return Range(0u, job.room); }
   let begin = segment_begins[params.begins_first + segment];
   let end = min(segment_ends[params.ends_first + segment], lists[3]);
   if (begin < job.begin || end <= begin) { return Range(); }
@@ -88,13 +90,6 @@ fn sort_runs(job: Job, thread: Thread) {
     mark_inside(range);
     sort_run(range.first, range.count);
   }
-}
-
-fn bits_below(bit: u32) -> u32 { return select((1u << (bit % 32u)) - 1u, 0xffffffffu, bit >= 32u); }
-
-// Those of the word that begins with bit `first` of the ordered key that count.
-fn bits_in_word(first: u32) -> u32 {
-  return bits_below(max(params.end_bit, first) - first) & ~bits_below(max(params.begin_bit, first) - first);
 }
 
 fn run(workgroup: Workgroup, thread: Thread) {
