@@ -126,29 +126,29 @@ std::size_t find_outside_comments(std::string_view text, std::string_view charac
   return std::string_view::npos;
 }
 
-// The line where brackets cease to match or a comment is not closed, counted from 1; 0 if all are well. What is left
-// open would swallow the library's text.
-std::size_t line_of_open_bracket(std::string_view text) {
+// What is left open, and its line; nothing if all is well. It would swallow the library's text.
+std::string what_is_open(std::string_view text) {
   constexpr std::string_view opening = "([{";
   constexpr std::string_view closing = ")]}";
-  const auto line_of = [&](std::size_t at) {
-    return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, at), '\n'));
+  const auto at_line = [&](std::size_t at, std::string_view what) {
+    return std::format("{}: {}", 1 + std::ranges::count(text.substr(0, at), '\n'), what);
   };
+  constexpr std::string_view brackets = "brackets are opened and not closed, or the other way round.";
   std::string open;
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t end = end_of_comment(text, at); end != at) {
-      if (end == std::string_view::npos) return line_of(at);
+      if (end == std::string_view::npos) return at_line(at, "a comment is not closed.");
       at = end;
       continue;
     }
     if (const std::size_t kind = opening.find(text[at]); kind != std::string_view::npos) open.push_back(closing[kind]);
     if (closing.contains(text[at])) {
-      if (open.empty() || open.back() != text[at]) return line_of(at);
+      if (open.empty() || open.back() != text[at]) return at_line(at, brackets);
       open.pop_back();
     }
     ++at;
   }
-  return open.empty() ? 0 : line_of(text.find_last_not_of(" \t\r\n"));
+  return open.empty() ? std::string() : at_line(text.find_last_not_of(" \t\r\n"), brackets);
 }
 
 }  // namespace
@@ -157,15 +157,13 @@ void KernelBuilder::refuse(std::string message) {
   if (refused_.empty()) refused_ = std::move(message);
 }
 
-void KernelBuilder::check_brackets(std::string_view origin, std::string_view text) {
-  const std::size_t line = line_of_open_bracket(text);
-  if (line == 0) return;
-  refuse(std::format("{}:{}: brackets are opened and not closed, or the other way round.", origin, line));
+void KernelBuilder::check_closed(std::string_view origin, std::string_view text) {
+  if (const std::string open = what_is_open(text); !open.empty()) refuse(std::format("{}:{}", origin, open));
 }
 
 KernelBuilder& KernelBuilder::caller_text(std::string origin, std::string_view text) {
   if (text.empty()) return *this;
-  check_brackets(origin, text);
+  check_closed(origin, text);
   for (const std::string_view name : declared_names(text)) {
     if (!std::ranges::contains(taken_names, name)) continue;
     refuse(std::format("The {} declares \"{}\", a name of WGSL that the library uses; choose another.", origin, name));
@@ -193,7 +191,7 @@ KernelBuilder& KernelBuilder::caller_expression(std::string origin, std::string_
         std::format("The {} has a \"{}\": it is to be one WGSL expression. What it calls goes into the text beside it.",
                     origin, expression[wrong]));
   }
-  check_brackets(origin, expression);
+  check_closed(origin, expression);
   // A comment may end it.
   const std::string_view end = expression.contains("//") ? "\n" : "";
   return generated(std::move(origin), std::format("{} {{ return {}{}; }}\n", head, expression, end));

@@ -44,7 +44,7 @@ class KernelBuilder {
     std::string text;
   };
   void refuse(std::string message);  // the first one is told
-  void check_brackets(std::string_view origin, std::string_view text);
+  void check_closed(std::string_view origin, std::string_view text);
   Kernel kernel_;
   std::string directives_;
   std::string prelude_;

@@ -198,6 +198,7 @@ TEST(KernelBuilder, BracketsOfACallersTextMatch) {
   }
   EXPECT_THAT(message("fn f() {\n  let a = 1;\n\n"), HasSubstr("operator \"f\":2: "));
   EXPECT_THAT(message("fn f() {\n}}\n"), HasSubstr("operator \"f\":2: "));
+  EXPECT_THAT(message("fn f() {}\n/* /* */\n"), HasSubstr("operator \"f\":2: a comment is not closed"));
   for (const std::string_view closed :
        {"fn f() { /* ( */ /*{*//*{*/ }  // [", "fn f() { let a = array<u32, 2>(1, 2)[0]; }"}) {
     EXPECT_THAT(message(closed), Not(HasSubstr("brackets"))) << closed;
@@ -234,7 +235,7 @@ TEST(KernelBuilder, ExpressionsOfACallerAreOneExpression) {
   EXPECT_THAT(text("true } fn other() { }"), HasSubstr("has a \"}\""));
   EXPECT_THAT(text("(x > 5u"), HasSubstr("predicate expression:1: brackets are opened and not closed"));
   EXPECT_THAT(text("x > 5u)"), HasSubstr("predicate expression:1: brackets are opened and not closed"));
-  EXPECT_THAT(text("x > /* 5u"), HasSubstr("predicate expression:1: "));
+  EXPECT_THAT(text("x > /* 5u"), HasSubstr("predicate expression:1: a comment is not closed"));
 }
 
 }  // namespace

@@ -390,6 +390,10 @@ Status PlanBuilder::check_scratch_use(const Dispatch& dispatch) const {
   return {};
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment, ScratchGroup group) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -91,6 +91,9 @@ inline PlanBuilder::Binding bind_items(std::string_view variable, SlotId slot, s
   return {variable, slot, 0, 0, slot.kind == SlotKind::argument ? first_field : std::string_view()};
 }
 
+// As "1 tile", "2 tiles".
+std::string counted(std::uint64_t count, std::string_view noun);
+
 // Offsets for the slots of one group: those whose [first_step, last_step] do not meet may share bytes. Returns the
 // total.
 std::uint64_t lay_out_scratch(std::vector<ScratchSlot>& slots, std::uint64_t alignment,

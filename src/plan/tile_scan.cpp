@@ -715,7 +715,8 @@ class TilePlanner {
     step.params.push_back({"workgroup_count", u32(step.workgroup_count)});
     if (std::ranges::find(program.params, "is_last_window") != program.params.end())
       step.params.push_back({"is_last_window", window.is_last ? 1u : 0u});
-    step.reason = std::format("{} items, {} tiles of {} items", window.length, tiles, tile_items(program));
+    step.reason =
+        std::format("{}, {} of {} items", counted(window.length, "item"), counted(tiles, "tile"), tile_items(program));
     step.bytes_read = window.length * program.values_bytes + left_bytes(program, tiles);
     step.bytes_written = window.length * program.values_bytes;
     if (!program.values_only_read) step.bytes_written += tiles * program.tile_scratch.back().bytes;
@@ -756,16 +757,15 @@ class TilePlanner {
     }
     PlanBuilder::Step step = window_step(window, program);
     const std::uint64_t items = window.row_count * window.length;
-    const std::string what =
-        std::format("{} {}{} of {} items", window.row_count, window.row_count == 1 ? "row" : "rows",
-                    windows_.size() > 1 ? " (window)" : "", window.length);
+    const std::string what = std::format("{}{} of {}", counted(window.row_count, "row"),
+                                         windows_.size() > 1 ? " (window)" : "", counted(window.length, "item"));
     if (program.is_map) {
       variant.role = Role::map;
       step.workgroup_count = tiles;
       step.params.push_back({"chunk_tiles", 1});
       step.params.push_back({"chunks_per_row", u32(tiles)});
       step.params.push_back({"workgroup_count", u32(tiles)});
-      step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
+      step.reason = std::format("{}, {} of {} items", what, counted(tiles, "tile"), tile);
       step.bytes_read = items * program.item_bytes;
       step.bytes_written = items * program.written_bytes;
       return dispatch(program, variant, window, std::move(step), {}, carry_in);
@@ -779,7 +779,7 @@ class TilePlanner {
       step.params.push_back({"hidden_tiles", traits_.test_hidden_chunks});
       step.params.push_back({"chunk_tiles", 1});
       step.params.push_back({"chunks_per_row", u32(tiles)});
-      step.reason = std::format("{}, {} tiles of {} items", what, tiles, tile);
+      step.reason = std::format("{}, {} of {} items", what, counted(tiles, "tile"), tile);
       step.bytes_read = items * program.item_bytes;
       step.bytes_written = items * program.written_bytes + left_bytes(program, tiles);
       const SlotId state = plan_.state("tiles", state_header_bytes + state_record_bytes * std::bit_ceil(tiles));
@@ -798,14 +798,15 @@ class TilePlanner {
     if (variant.has_partials) {
       partials = {{"partials", plan_.scratch("partials", window.row_count * chunks * program.accumulator.size_bytes)}};
       PlanBuilder::Step totals = step;
-      totals.reason = std::format("totals of {} chunks of {} items, {}", chunks, chunk_tiles * tile, what);
+      totals.reason = std::format("totals of {} of {} items, {}", counted(chunks, "chunk"), chunk_tiles * tile, what);
       totals.bytes_read = items * program.item_bytes;
       totals.bytes_written = window.row_count * chunks * program.accumulator.size_bytes;
       if (const Status ok = dispatch(program, {.role = Role::totals}, window, std::move(totals), partials, carry_in);
           !ok)
         return ok;
     }
-    step.reason = std::format("{}, {} chunks a row of {} tiles of {} items", what, chunks, chunk_tiles, tile);
+    step.reason = std::format("{}, {} a row of {} of {} items", what, counted(chunks, "chunk"),
+                              counted(chunk_tiles, "tile"), tile);
     step.bytes_read = items * program.item_bytes;
     step.bytes_written = items * program.written_bytes + left_bytes(program, tiles);
     return dispatch(program, variant, window, std::move(step), partials, carry_in);

@@ -112,8 +112,8 @@ class CgPlanner {
 
   void note() {
     plan_.note(std::format("conjugate gradients, preconditioner {}", to_string(shape_.preconditioner)));
-    plan_.note(std::format("{} workgroups over vectors, {} threads x {} items", groups_, pass_.workgroup_size,
-                           pass_.items_per_thread));
+    plan_.note(std::format("{} over vectors, {} threads x {} items", counted(groups_, "workgroup"),
+                           pass_.workgroup_size, pass_.items_per_thread));
   }
 
   SlotId vector(std::string name, bool is_written) { return plan_.argument(std::move(name), rows_ * 4, 4, is_written); }

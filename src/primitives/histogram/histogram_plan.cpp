@@ -635,7 +635,7 @@ class HistogramPlanner {
       bind_optional(step, "edges", "edges_first", slots_.edges, 0, (std::uint64_t{shape_.bins.count} + 1) * 4);
     }
     bind_output(step, problem_.is_fixed() ? slots_.sums : slots_.output);
-    step.reason = std::format("{} samples, {} a chunk{}{}", samples, chunk_tiles * tile,
+    step.reason = std::format("{}, {} a chunk{}{}", counted(samples, "sample"), chunk_tiles * tile,
                               problem_.window_count == 1 ? ""
                                                          : std::format(", {} windows of {} bins", problem_.window_count,
                                                                        problem_.window_cells),

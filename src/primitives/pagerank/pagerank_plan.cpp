@@ -119,8 +119,8 @@ class PagerankPlanner {
 
   void note() {
     plan_.note(std::format("PageRank, damping {}, tolerance {}", shape_.damping, shape_.tolerance));
-    plan_.note(std::format("{} workgroups over vectors, {} threads x {} items", groups_, pass_.workgroup_size,
-                           pass_.items_per_thread));
+    plan_.note(std::format("{} over vectors, {} threads x {} items", counted(groups_, "workgroup"),
+                           pass_.workgroup_size, pass_.items_per_thread));
   }
 
   void add_vectors() {

@@ -418,8 +418,8 @@ class RowPlanner {
                                            {"row_base", u32(window.first_row)}});
     if (!problem_.shape.second_input || is_empty_) step.params.push_back({"second_first", 0});
     step.reason =
-        std::format("{} {}{} of {} items, {} items a chunk", window.row_count, window.row_count == 1 ? "row" : "rows",
-                    rows_are_split_ ? " (window)" : "", window.length, at.chunk_items);
+        std::format("{}{} of {}, {} a chunk", counted(window.row_count, "row"), rows_are_split_ ? " (window)" : "",
+                    counted(window.length, "item"), counted(at.chunk_items, "item"));
     step.bytes_read = count * problem_.item_bytes();
     step.bytes_written = written_bytes(window.row_count * at.chunks_per_row, sink_);
     return step;

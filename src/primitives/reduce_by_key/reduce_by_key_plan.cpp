@@ -461,7 +461,7 @@ Status add_carries(PlanBuilder& plan, const Problem& problem, const Slots& slots
   step.bindings = {{"results", slots.output, 0, 0, "results_first"},
                    {"records", records},
                    {"count", slots.count, 0, 0, "count_out_first"}};
-  step.reason = std::format("runs that go on past one of {} tiles", record_count);
+  step.reason = std::format("runs that go on past one of {}", counted(record_count, "tile"));
   step.bytes_read = record_count * record_bytes_of(op);
   plan.dispatch(std::move(step));
   return {};

@@ -464,7 +464,7 @@ class SpmvPlanner {
     dispatch(piece, std::move(builder).build(), 0, [&](PlanBuilder::Step& made) {
       const std::uint64_t results = std::uint64_t{piece.row_count} * layout_.shape.vector_count;
       made.workgroup_count = div_ceil(results, tuning.workgroup_size / lane_count);
-      made.reason = std::format("{} lanes a row{}", lane_count,
+      made.reason = std::format("{} a row{}", counted(lane_count, "lane"),
                                 lane_count == 1 ? ""
                                 : by_shuffles   ? ", summed by shuffles"
                                                 : ", summed in workgroup memory");
