@@ -11,10 +11,11 @@ struct ListsParams {
   short_window_count: u32,
   short_first: u32,  // in lists
   jobs_first: u32,   // in lists
-  large_first: u32,  // in lists
+  large_first: u32,  // in lists; jobs_first if all windows are large
   shortest: u32,     // smaller segments are sort_short's
   most_jobs: u32,    // room in the lists, which overlapping segments would exceed
   most_large: u32,
+  large_counter: u32,  // in lists
   most_long: u32,
   most_chunks: u32,
   chunk_items: u32,
@@ -59,7 +60,7 @@ fn add_long_segment(begin: u32, end: u32) {
   if (slot >= params.most_long || first + chunk_count > params.most_chunks) { return; }
   long_segments[slot] = vec4u(begin, end, first, chunk_count);
   for (var chunk = first; chunk < first + chunk_count; chunk++) { chunk_segments[chunk] = slot; }
-  if (params.chunks_are_jobs != 0u) { add_jobs(begin, end, params.chunk_items, 4u, params.large_first, params.most_large); }
+  if (params.chunks_are_jobs != 0u) { add_jobs(begin, end, params.chunk_items, params.large_counter, params.large_first, params.most_large); }
 }
 
 // A job for each `items` positions.
@@ -97,7 +98,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   if (length > LARGE_ITEMS) {
     add_long_segment(begin, end);
   } else if (length > WINDOW_ITEMS) {
-    add_jobs(begin, end, LARGE_ITEMS, 4u, params.large_first, params.most_large);
+    add_jobs(begin, end, LARGE_ITEMS, params.large_counter, params.large_first, params.most_large);
   } else if (length > SMALL_ITEMS) {
     add_jobs(begin, end, WINDOW_ITEMS, 0u, params.jobs_first, params.most_jobs);
   } else {

@@ -30,9 +30,14 @@ constexpr std::uint32_t large_window_threads = 256;
 // 1000 at 2^24: 806 us; with more items, of which there is room for two, 1017).
 constexpr std::uint32_t most_window_bytes = 15 * 1024;
 constexpr std::uint32_t short_items_per_thread = 16;
+// Where items are few, a dispatch of its own costs more than short segments or small windows save (H200, 2026-12-03):
+// segments of 16, 2^12 items in all, 17 us without sort_short, 20 with it; pairs in segments of 1000, 2^16 in all, 28
+// us in large windows alone, 45 in both sizes.
+constexpr std::uint64_t most_items_without_short = std::uint64_t{1} << 14;
+constexpr std::uint64_t most_items_of_large_windows = std::uint64_t{1} << 18;
 constexpr std::uint32_t join_steps = 2;
-// Up to here joining is faster whatever the segments are (H200, 2026-12-03, segments of 100000: 63 us against 87 at
-// 2^18, 152 against 95 at 2^20); with more items it is where few are in long segments.
+// Up to here joining is faster whatever the segments are (H200, 2026-12-03, segments of 100000: 67 us against 87 at
+// 2^18, 173 against 95 at 2^20); with more items it is where few are in long segments.
 constexpr std::uint64_t always_joined_items = std::uint64_t{1} << 18;
 
 // Where an array lies between two passes: an argument, scratch, or nowhere.
@@ -242,6 +247,7 @@ class SortPlanner {
     large_ = window_layout(true, large_window_threads, traits_.max_workgroup_bytes);
     if (large_.tile_items() < window_.tile_items()) large_ = window_;
     short_ = window_layout(false, window_threads, most_window_bytes);
+    if (count_ <= most_items_of_large_windows) window_ = large_;
     if (is_one_tile_) {
       layout_ = one;
     } else {
@@ -320,8 +326,9 @@ class SortPlanner {
   }
   // Are there likely to be many segments that are short?
   [[nodiscard]] bool has_short() const {
-    return layout_.has_segments &&
-           (longest_ <= short_.small_items || count_ / shape_.segment_count->max < short_.small_items);
+    if (!layout_.has_segments) return false;
+    return longest_ <= short_.small_items ||
+           (count_ > most_items_without_short && count_ / shape_.segment_count->max < short_.small_items);
   }
 
   void note_tuning() {
@@ -332,9 +339,8 @@ class SortPlanner {
       case SortRanking::emulated: how = "ranks by emulated subgroups"; break;
       default: how = fitted.lock_step ? "ranks by atomics, lanes in order" : "ranks by ballots, a barrier each"; break;
     }
-    plan_.note(std::format("tiles of {} x {} items in {} part{}, digits of {} bits, {}", fitted.workgroup_size,
-                           fitted.items_per_thread, fitted.stage_rounds, fitted.stage_rounds == 1 ? "" : "s",
-                           fitted.digit_bits, how));
+    plan_.note(std::format("tiles of {} x {} items in {}, digits of {} bits, {}", fitted.workgroup_size,
+                           fitted.items_per_thread, counted(fitted.stage_rounds, "part"), fitted.digit_bits, how));
   }
 
   void name_arguments() {
@@ -646,12 +652,12 @@ class SortPlanner {
     const std::uint64_t chunk_items =
         joins() ? large_.tile_items() : tile * div_ceil(div_ceil(count_, layout_.tuning.max_workgroups), tile);
     const std::uint64_t most_chunks = has_passes() ? count_ / chunk_items + most_long : 0;
-    const std::uint64_t most_large =
-        (large_.tile_items() == window_.tile_items() ? 0 : most_longer_than(window_.tile_items())) +
-        (joins() ? most_chunks : 0);
+    const std::uint64_t chunk_jobs = joins() ? most_chunks : 0;
+    const bool has_large = large_.tile_items() != window_.tile_items() && longest_ > window_.tile_items();
+    const std::uint64_t most_large = has_large ? most_longer_than(window_.tile_items()) + chunk_jobs : 0;
     const std::uint64_t short_first = sort_lists_header + 2 * windows + 1;
     const std::uint64_t jobs_first = short_first + short_windows + 1;
-    const std::uint64_t most_jobs = windows + most_longer_than(window_.small_items);
+    const std::uint64_t most_jobs = windows + most_longer_than(window_.small_items) + (has_large ? 0 : chunk_jobs);
     const std::uint64_t large_first = jobs_first + 2 * most_jobs;
     const SlotId lists = plan_.scratch("lists", 4 * (large_first + 2 * most_large));
     const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
@@ -674,9 +680,10 @@ class SortPlanner {
                       {"short_first", words(short_first)},
                       {"shortest", shortest},
                       {"jobs_first", words(jobs_first)},
-                      {"large_first", words(large_first)},
+                      {"large_first", words(has_large ? large_first : jobs_first)},
                       {"most_jobs", words(most_jobs)},
-                      {"most_large", words(most_large)},
+                      {"most_large", words(has_large ? most_large : most_jobs)},
+                      {"large_counter", has_large ? 4u : 0u},
                       {"most_long", words(most_long)},
                       {"most_chunks", words(most_chunks)},
                       {"chunk_items", words(chunk_items)},
@@ -726,19 +733,20 @@ class SortPlanner {
     const auto workers = [&](std::uint64_t jobs) {
       return std::min<std::uint64_t>(jobs, 4 * std::uint64_t{wanted_.max_workgroups});
     };
+    const std::string_view with_chunks = joins() ? " and chunks of longer ones" : "";
     sort_windows(window_,
                  {.shortest = shortest,
                   .windows_first = sort_lists_header + windows,
                   .first = jobs_first,
                   .most = most_jobs,
                   .workers = workers(most_jobs)},
-                 std::format("segments of up to {} items are merged in workgroup memory", window_.tile_items()));
-    if (most_large != 0) {
+                 std::format("segments of up to {} items{} are merged in workgroup memory", window_.tile_items(),
+                             has_large ? "" : with_chunks));
+    if (has_large) {
       sort_windows(
           large_,
           {.shortest = 1, .first = large_first, .counter = 4, .most = most_large, .workers = workers(most_large)},
-          std::format("the same with up to {} items{}", large_.tile_items(),
-                      joins() ? ", and chunks of longer ones" : ""));
+          std::format("the same with up to {} items{}", large_.tile_items(), with_chunks));
     }
     if (most_long == 0) return;
     if (joins()) {

@@ -227,6 +227,29 @@ TEST_P(SortSegmentsGpu, RandomSegmentsAreSortedEachOnItsOwn) {
   check_pairs(keys_of(100, seed), empty, {}, {.tuning = tuning()});
 }
 
+// With so many items there are windows of two sizes, and a kernel for short segments.
+TEST_P(SortSegmentsGpu, ManyItemsTakeWindowsOfSeveralSizes) {
+  const std::uint64_t seed = test_seed();
+  SCOPED_TRACE(seed_note(seed));
+  Random random(seed);
+  const std::uint32_t count = (1 << 18) + 77;
+  std::vector<Segment> segments;
+  for (std::uint32_t at = 0; at < count;) {
+    const std::uint32_t lengths[] = {100, 500, 1665, 3000, 3841, 9000};
+    const bool is_short = segments.size() % 900 != 0;
+    const auto length = is_short ? static_cast<std::uint32_t>(random.next() % 33)
+                                 : lengths[segments.size() / 900 % std::size(lengths)];
+    segments.push_back({at, std::min(at + length, count)});
+    at = segments.back().end;
+  }
+  SortTuning large = tuning();
+  large.workgroup_size = is_tiny() ? 16 : 256;
+  large.one_workgroup_items = is_tiny() ? 64 : 4096;
+  check_pairs(keys_of(count, seed), segments, {}, {.tuning = large});
+  check(keys_of(count, seed + 1), std::vector<std::uint32_t>(), segments, {.descending = true, .in_place = true},
+        {.tuning = large});
+}
+
 TEST_P(SortSegmentsGpu, KeysAndValuesOfEveryType) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(seed_note(seed));
