@@ -237,8 +237,8 @@ TEST_P(SortSegmentsGpu, ManyItemsTakeWindowsOfSeveralSizes) {
   for (std::uint32_t at = 0; at < count;) {
     const std::uint32_t lengths[] = {100, 500, 1665, 3000, 3841, 9000};
     const bool is_short = segments.size() % 900 != 0;
-    const auto length = is_short ? static_cast<std::uint32_t>(random.next() % 33)
-                                 : lengths[segments.size() / 900 % std::size(lengths)];
+    const auto length =
+        is_short ? static_cast<std::uint32_t>(random.next() % 33) : lengths[segments.size() / 900 % std::size(lengths)];
     segments.push_back({at, std::min(at + length, count)});
     at = segments.back().end;
   }
