@@ -60,7 +60,8 @@ fn add_long_segment(begin: u32, end: u32) {
   if (slot >= params.most_long || first + chunk_count > params.most_chunks) { return; }
   long_segments[slot] = vec4u(begin, end, first, chunk_count);
   for (var chunk = first; chunk < first + chunk_count; chunk++) { chunk_segments[chunk] = slot; }
-  if (params.chunks_are_jobs != 0u) { add_jobs(begin, end, params.chunk_items, params.large_counter, params.large_first, params.most_large); }
+  if (params.chunks_are_jobs == 0u) { return; }
+  add_jobs(begin, end, params.chunk_items, params.large_counter, params.large_first, params.most_large);
 }
 
 // A job for each `items` positions.

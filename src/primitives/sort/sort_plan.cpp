@@ -766,14 +766,15 @@ class SortPlanner {
       const bool is_last = number + 1 == join_steps;
       const std::size_t from = is_last ? keys_.size() - 2 : keys_.size() - 1;
       const std::size_t to = is_last ? keys_.size() - 1 : keys_.size() - 2;
+      const bool write_keys = !is_last || shape_.write_keys;
       const bool has_values = payload_ != Payload::none;
-      auto step = segment_step(number + 1, keys_[from], is_last && !shape_.write_keys ? Place{} : keys_[to],
+      auto step = segment_step(number + 1, keys_[from], write_keys ? keys_[to] : Place{},
                                has_values ? values_[from] : Place{}, has_values ? values_[to] : Place{}, false);
       step.params.append_range(std::initializer_list<Param>{{"joins_chunks", !is_last},
                                                             {"chunk_count", static_cast<std::uint32_t>(most_chunks)},
                                                             {"chunk_items", static_cast<std::uint32_t>(chunk_items)},
                                                             {"workgroup_count", static_cast<std::uint32_t>(workers)},
-                                                            {"write_keys", is_last && !shape_.write_keys ? 0u : 1u}});
+                                                            {"write_keys", write_keys}});
       step.bindings.push_back({"long_segments", long_segments});
       step.bindings.push_back({"chunk_segments", chunk_segments});
       step.bindings.push_back({"lists", lists});
