@@ -4,26 +4,9 @@
 // where the first and the last item of a row would go, since the others go between.
 //
 // Prelude gives  WORKGROUP_SIZE, CHUNK_ROWS (rows of WORKGROUP_SIZE items in a chunk), MOST_RADIX
-// Parts give     Chunk, find_chunk, shared_chunk (sort_long_segments), bits_in_word (sort_bits), tile_index (grid)
+// Parts give     params (sort_params.segments), Chunk, find_chunk, shared_chunk (sort_long_segments), bits_in_word
+//                (sort_bits), tile_index (grid)
 // Generated      keys_in, keys_out, is_less, compared_bits, move_item
-struct JoinParams {
-  begin_bit: u32,
-  end_bit: u32,
-  joins_chunks: u32,  // or runs of them
-  chunk_count: u32,   // room for so many
-  chunk_items: u32,
-  workgroup_count: u32,
-  write_keys: u32,
-  keys_first: u32,
-  values_first: u32,
-  output_keys_first: u32,
-  output_values_first: u32,
-  grid_width: u32,
-  grid_height: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: JoinParams;
-
 struct Join {
   begin: u32,  // of the runs that become one
   end: u32,
@@ -45,7 +28,7 @@ fn radix_of(chunk: Chunk) -> u32 {
 
 fn join_of(chunk: Chunk) -> Join {
   let radix = radix_of(chunk);
-  let run_items = params.chunk_items * select(radix, 1u, params.joins_chunks != 0u);
+  let run_items = params.chunk_items * select(radix, 1u, params.pass_number == 0u);
   let group_items = run_items * radix;
   let begin = chunk.segment_begin + (chunk.begin - chunk.segment_begin) / group_items * group_items;
   let end = begin + min(group_items, chunk.segment_end - begin);

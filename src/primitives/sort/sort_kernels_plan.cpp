@@ -611,6 +611,7 @@ void add_chunks(KernelBuilder& builder, const SortLayout& layout) {
 
 // Of the kernels that work on one digit.
 void add_params(KernelBuilder& builder, const SortLayout& layout) {
+  builder.part("sort_digit_of_pass.wgsl");
   if (layout.has_segments) {
     builder.part("sort_params.segments.wgsl");
   } else {
@@ -855,7 +856,7 @@ SortKernel sort_join_kernel(const SortLayout& window) {
   add_entry(builder, Entry::plain, {});
   builder.constant("CHUNK_ROWS", window.tuning.items_per_thread).constant("MOST_RADIX", most_radix);
   builder.part("grid.wgsl").alias("Key", word_type(window.key_words)).part("sort_long_segments.wgsl");
-  builder.part("sort_bits.wgsl");
+  builder.part("sort_params.segments.wgsl").part("sort_bits.wgsl");
   add_arrays(builder, window, false);
   std::string text = ordered_bits_text(window) + comparison_text(window);
   text += "fn move_item(key: Key, position: u32, to: u32) {\n";

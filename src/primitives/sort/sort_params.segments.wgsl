@@ -1,8 +1,8 @@
-// Params of the kernels that work on one digit of long segments.
+// Params of the kernels that work on long segments.
 struct SegmentsParams {
   begin_bit: u32,
   end_bit: u32,
-  pass_number: u32,
+  pass_number: u32,  // of the digits, or of what is joined
   chunk_count: u32,  // room for so many
   chunk_items: u32,
   workgroup_count: u32,
@@ -17,5 +17,3 @@ struct SegmentsParams {
 }
 
 @group(0) @binding(0) var<uniform> params: SegmentsParams;
-
-fn digit_of_pass() -> Digit { return digit_of_number(params.pass_number); }

@@ -21,6 +21,4 @@ struct SortParams {
 
 @group(0) @binding(0) var<uniform> params: SortParams;
 
-fn digit_of_pass() -> Digit { return digit_of_number(params.pass_number); }
-
 fn count_tiles(item_count: u32) -> u32 { return item_count / TILE_ITEMS + u32(item_count % TILE_ITEMS != 0u); }

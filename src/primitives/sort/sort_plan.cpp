@@ -627,6 +627,16 @@ class SortPlanner {
     plan_.dispatch(sort_missing_kernel(layout_), std::move(step));
   }
 
+  // Where their chunks are listed, and how much room there is.
+  struct LongSegments {
+    SlotId lists;
+    SlotId segments;
+    SlotId chunks;
+    std::uint64_t most = 0;
+    std::uint64_t most_chunks = 0;
+    std::uint64_t chunk_items = 0;
+  };
+
   // What a kernel of windows goes through: all windows, or a list.
   struct WindowJobs {
     std::uint32_t shortest = 0;
@@ -660,15 +670,20 @@ class SortPlanner {
     const std::uint64_t most_jobs = windows + most_longer_than(window_.small_items) + (has_large ? 0 : chunk_jobs);
     const std::uint64_t large_first = jobs_first + 2 * most_jobs;
     const SlotId lists = plan_.scratch("lists", 4 * (large_first + 2 * most_large));
-    const SlotId long_segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1));
-    const SlotId chunk_segments = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1));
+    const LongSegments long_segments{
+        .lists = lists,
+        .segments = plan_.scratch("long segments", 16 * std::max<std::uint64_t>(most_long, 1)),
+        .chunks = plan_.scratch("chunk segments", 4 * std::max<std::uint64_t>(most_chunks, 1)),
+        .most = most_long,
+        .most_chunks = most_chunks,
+        .chunk_items = chunk_items};
     plan_.note(std::format("windows of {} x {} items; segments of more than {} have one of their own",
                            window_.tuning.workgroup_size, window_.tuning.items_per_thread, window_.small_items));
     plan_.dispatch(sort_clear_kernel(layout_),
                    {.kernel = {},
                     .workgroup_count = div_ceil(sort_lists_header + windows,
                                                 std::uint64_t{layout_.tuning.workgroup_size} * clear_words_per_thread),
-                    .bindings = {{"counts", lists}, {"records", long_segments}},
+                    .bindings = {{"counts", lists}, {"records", long_segments.segments}},
                     .params = {{"count_words", words(sort_lists_header + windows)}, {"record_words", 0}},
                     .reason = "the lists of segments begin empty",
                     .bytes_written = 4 * (sort_lists_header + windows)});
@@ -694,8 +709,8 @@ class SortPlanner {
                       {"segment_count_first", 0}};
     bind_segments(listing);
     listing.bindings.push_back({"lists", lists});
-    listing.bindings.push_back({"long_segments", long_segments});
-    listing.bindings.push_back({"chunk_segments", chunk_segments});
+    listing.bindings.push_back({"long_segments", long_segments.segments});
+    listing.bindings.push_back({"chunk_segments", long_segments.chunks});
     bind_count(listing);
     if (layout_.segments_on_device) {
       listing.bindings.push_back({"segment_counts", segment_count_, 0, 0, "segment_count_first"});
@@ -750,16 +765,15 @@ class SortPlanner {
     }
     if (most_long == 0) return;
     if (joins()) {
-      join_chunks(lists, long_segments, chunk_segments, most_chunks);
+      join_chunks(long_segments);
     } else {
-      sort_long_segments(lists, long_segments, chunk_segments, most_long, most_chunks, chunk_items);
+      sort_long_segments(long_segments);
     }
   }
 
   // From where windows are sorted to the array before and back again.
-  void join_chunks(SlotId lists, SlotId long_segments, SlotId chunk_segments, std::uint64_t most_chunks) {
-    const std::uint64_t chunk_items = large_.tile_items();
-    const std::uint64_t workers = std::min<std::uint64_t>(most_chunks * large_.tuning.items_per_thread,
+  void join_chunks(const LongSegments& segments) {
+    const std::uint64_t workers = std::min<std::uint64_t>(segments.most_chunks * large_.tuning.items_per_thread,
                                                           4 * std::uint64_t{wanted_.max_workgroups});
     const SortKernel kernel = sort_join_kernel(large_);
     for (std::uint32_t number = 0; number < join_steps; ++number) {
@@ -768,17 +782,10 @@ class SortPlanner {
       const std::size_t to = is_last ? keys_.size() - 1 : keys_.size() - 2;
       const bool write_keys = !is_last || shape_.write_keys;
       const bool has_values = payload_ != Payload::none;
+      // As of a later pass: the windows have made the values.
       auto step = segment_step(number + 1, keys_[from], write_keys ? keys_[to] : Place{},
                                has_values ? values_[from] : Place{}, has_values ? values_[to] : Place{}, false);
-      step.params.append_range(std::initializer_list<Param>{{"joins_chunks", !is_last},
-                                                            {"chunk_count", static_cast<std::uint32_t>(most_chunks)},
-                                                            {"chunk_items", static_cast<std::uint32_t>(chunk_items)},
-                                                            {"workgroup_count", static_cast<std::uint32_t>(workers)},
-                                                            {"write_keys", write_keys}});
-      step.bindings.push_back({"long_segments", long_segments});
-      step.bindings.push_back({"chunk_segments", chunk_segments});
-      step.bindings.push_back({"lists", lists});
-      step.workgroup_count = workers;
+      take_chunks(step, segments, number, workers, false);
       step.reason = is_last ? "and the runs that these make" : "chunks are joined, the root of their number at a time";
       plan_.dispatch(kernel, std::move(step));
     }
@@ -803,54 +810,57 @@ class SortPlanner {
     return step;
   }
 
-  void sort_long_segments(SlotId lists, SlotId long_segments, SlotId chunk_segments, std::uint64_t most_long,
-                          std::uint64_t most_chunks, std::uint64_t chunk_items) {
+  // Params and bindings of a kernel whose workgroups take chunks, beside those of segment_step().
+  void take_chunks(PlanBuilder::Step& step, const LongSegments& segments, std::uint32_t pass, std::uint64_t workers,
+                   bool makes_values) const {
+    const bool drops_keys = pass + 1 == layout_.pass_count && !shape_.write_keys;
+    step.params.append_range(
+        std::initializer_list<Param>{{"pass_number", pass},
+                                     {"chunk_count", static_cast<std::uint32_t>(segments.most_chunks)},
+                                     {"chunk_items", static_cast<std::uint32_t>(segments.chunk_items)},
+                                     {"workgroup_count", static_cast<std::uint32_t>(workers)},
+                                     {"make_values", makes_values},
+                                     {"write_keys", !drops_keys}});
+    step.bindings.push_back({"long_segments", segments.segments});
+    step.bindings.push_back({"chunk_segments", segments.chunks});
+    step.bindings.push_back({"lists", segments.lists});
+    step.workgroup_count = workers;
+  }
+
+  void sort_long_segments(const LongSegments& segments) {
     const auto words = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
     const std::uint64_t digits = layout_.digit_count();
-    const std::uint64_t workers = std::min<std::uint64_t>(most_chunks, layout_.tuning.max_workgroups);
-    const SlotId partials = plan_.scratch("partials", 4 * digits * most_chunks);
+    const std::uint64_t workers = std::min<std::uint64_t>(segments.most_chunks, layout_.tuning.max_workgroups);
+    const std::uint64_t spines = std::min<std::uint64_t>(segments.most, layout_.tuning.max_workgroups);
+    const SlotId partials = plan_.scratch("partials", 4 * digits * segments.most_chunks);
     const SortKernel count = sort_count_kernel(layout_);
     const SortKernel spine = sort_segment_spine_kernel(layout_);
     const SortKernel scatter = sort_scatter_kernel(layout_, traits_);
-    const auto add_lists = [&](PlanBuilder::Step& step, std::uint32_t pass, bool moves_items) {
-      step.params.append_range(
-          std::initializer_list<Param>{{"pass_number", pass},
-                                       {"chunk_count", words(most_chunks)},
-                                       {"chunk_items", words(chunk_items)},
-                                       {"workgroup_count", words(workers)},
-                                       {"make_values", moves_items && layout_.makes_values && pass == 0 ? 1u : 0u},
-                                       {"write_keys", pass + 1 == layout_.pass_count && !shape_.write_keys ? 0u : 1u}});
-      step.bindings.push_back({"partials", partials});
-      step.bindings.push_back({"long_segments", long_segments});
-      step.bindings.push_back({"chunk_segments", chunk_segments});
-      step.bindings.push_back({"lists", lists});
-      step.workgroup_count = workers;
-    };
     for (std::uint32_t pass = 0; pass < layout_.pass_count; ++pass) {
       PlanBuilder::Step counting;
       counting.params = {
           {"begin_bit", shape_.begin_bit}, {"end_bit", end_bit_},     {"keys_first", 0}, {"values_first", 0},
           {"output_keys_first", 0},        {"output_values_first", 0}};
-      counting.bindings = {bind("keys_in", keys_[pass], "keys_first")};
-      add_lists(counting, pass, false);
+      counting.bindings = {bind("keys_in", keys_[pass], "keys_first"), {"partials", partials}};
+      take_chunks(counting, segments, pass, workers, false);
       counting.reason = std::format("digit {} of {} of long segments is counted", pass, layout_.pass_count);
       counting.bytes_read = 4 * count_ * layout_.key_words;
       plan_.dispatch(count, std::move(counting));
       plan_.dispatch(
-          spine,
-          {.kernel = {},
-           .workgroup_count = std::min<std::uint64_t>(most_long, layout_.tuning.max_workgroups),
-           .bindings = {{"partials", partials}, {"long_segments", long_segments}, {"lists", lists}},
-           .params = {{"most_long", words(most_long)},
-                      {"most_chunks", words(most_chunks)},
-                      {"workgroup_count", words(std::min<std::uint64_t>(most_long, layout_.tuning.max_workgroups))}},
-           .reason = "counts become positions, a workgroup a segment",
-           .bytes_read = 8 * digits * most_chunks,
-           .bytes_written = 4 * digits * most_chunks});
+          spine, {.kernel = {},
+                  .workgroup_count = spines,
+                  .bindings = {{"partials", partials}, {"long_segments", segments.segments}, {"lists", segments.lists}},
+                  .params = {{"most_long", words(segments.most)},
+                             {"most_chunks", words(segments.most_chunks)},
+                             {"workgroup_count", words(spines)}},
+                  .reason = "counts become positions, a workgroup a segment",
+                  .bytes_read = 8 * digits * segments.most_chunks,
+                  .bytes_written = 4 * digits * segments.most_chunks});
       const bool has_values = payload_ != Payload::none;
       auto step = segment_step(pass, keys_[pass], keys_[pass + 1], has_values ? values_[pass] : Place{},
                                has_values ? values_[pass + 1] : Place{}, false);
-      add_lists(step, pass, true);
+      step.bindings.push_back({"partials", partials});
+      take_chunks(step, segments, pass, workers, layout_.makes_values && pass == 0);
       step.reason = "items move to where their digit goes";
       plan_.dispatch(scatter, std::move(step));
     }
