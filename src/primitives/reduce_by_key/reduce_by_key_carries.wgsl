@@ -1,5 +1,6 @@
 // reduce_by_key_carries: runs that go on past the tile in which they begin. Each workgroup takes WORKGROUP_SIZE records of
-// tiles and scans what their last runs come to; a tile in which a run begins ends the one before.
+// tiles; a tile in which a run begins ends the one before. Mostly that began in the tile before; where a tile has no run
+// of its own, what last runs come to is scanned.
 //
 // Prelude gives  InnerAccumulator, WORKGROUP_SIZE
 // Parts give     combine_values, no_value, result_value (the operator), tile_index (grid), TileRun (generated)
@@ -25,6 +26,8 @@ struct Open {
 }
 
 var<workgroup> scanned: array<Open, 2u * WORKGROUP_SIZE>;
+var<workgroup> tiles_without_heads: atomic<u32>;
+var<workgroup> shared_must_scan: u32;
 var<workgroup> shared_next: u32;
 
 fn no_open() -> Open { return Open(no_value(), 0u); }
@@ -58,40 +61,52 @@ fn run(workgroup: Workgroup, thread: Thread) {
   if (first >= params.record_count) { return; }
   let index = first + thread.index;
   let is_record = index < params.record_count;
-  if (thread.index == 0u) { shared_next = 0u; }
-  let own = open_of(index);
-  let source = scan_open(own, thread);
-  var before = no_open();
-  if (thread.index > 0u) { before = scanned[source + thread.index - 1u]; }
-  let after = scanned[source + thread.index];
-  let heads_before = select(NO_HEADS, records[min(index, params.record_count - 1u)].heads_before, is_record);
-  let ends = heads_before != NO_HEADS && heads_before != 0u;
   let total = count[params.count_out_first];
   let is_last = index == params.record_count - 1u && total != 0u;
-  // One thread at most ends a run of the records before: the first that ends one.
-  var earlier = no_open();
-  if (first != 0u) { earlier = open_of(first - 1u); }
-  if (((ends && before.is_new == 0u) || (is_last && after.is_new == 0u)) && earlier.is_new == 0u && first != 0u) {
-    shared_next = first - 1u;
+  let heads_before = select(NO_HEADS, records[min(index, params.record_count - 1u)].heads_before, is_record);
+  let ends = heads_before != NO_HEADS && heads_before != 0u;
+  let own = open_of(index);
+  var before = no_open();
+  if (is_record && index > 0u) {
+    before = open_of(index - 1u);
+    if (before.is_new == 0u) { atomicAdd(&tiles_without_heads, 1u); }
   }
-  for (var next = workgroupUniformLoad(&shared_next); next > 0u; next = workgroupUniformLoad(&shared_next)) {
-    // The last thread's are the nearest.
-    var window = no_open();
-    let distance = (WORKGROUP_SIZE - thread.index) * WALK;
-    for (var k = 0u; k < WALK; k++) {
-      if (next + k >= distance) { window = combine_open(window, open_of(next + k - distance)); }
+  workgroupBarrier();  // all records are counted
+  if (thread.index == 0u) {
+    shared_next = 0u;
+    shared_must_scan = atomicLoad(&tiles_without_heads);
+  }
+  if (workgroupUniformLoad(&shared_must_scan) != 0u) {
+    let source = scan_open(own, thread);
+    before = no_open();
+    if (thread.index > 0u) { before = scanned[source + thread.index - 1u]; }
+    let after = scanned[source + thread.index];
+    // One thread at most ends a run of the records before: the first that ends one.
+    var earlier = no_open();
+    if (first != 0u) { earlier = open_of(first - 1u); }
+    if (((ends && before.is_new == 0u) || (is_last && after.is_new == 0u)) && earlier.is_new == 0u && first != 0u) {
+      shared_next = first - 1u;
     }
-    let folded = scanned[scan_open(window, thread) + WORKGROUP_SIZE - 1u];
-    earlier = combine_open(folded, earlier);
-    if (thread.index == 0u) {
-      shared_next = select(next - min(next, WORKGROUP_SIZE * WALK), 0u, earlier.is_new != 0u);
+    for (var next = workgroupUniformLoad(&shared_next); next > 0u; next = workgroupUniformLoad(&shared_next)) {
+      // The last thread's are the nearest.
+      var window = no_open();
+      let distance = (WORKGROUP_SIZE - thread.index) * WALK;
+      for (var k = 0u; k < WALK; k++) {
+        if (next + k >= distance) { window = combine_open(window, open_of(next + k - distance)); }
+      }
+      let folded = scanned[scan_open(window, thread) + WORKGROUP_SIZE - 1u];
+      earlier = combine_open(folded, earlier);
+      if (thread.index == 0u) {
+        shared_next = select(next - min(next, WORKGROUP_SIZE * WALK), 0u, earlier.is_new != 0u);
+      }
     }
+    before = combine_open(earlier, before);
   }
   if (ends) {
-    let value = combine_values(combine_open(earlier, before).value, records[index].lead);
+    let value = combine_values(before.value, records[index].lead);
     results[params.results_first + heads_before - 1u] = result_value(value);
   }
   if (is_last) {
-    results[params.results_first + total - 1u] = result_value(combine_open(earlier, after).value);
+    results[params.results_first + total - 1u] = result_value(combine_open(before, own).value);
   }
 }

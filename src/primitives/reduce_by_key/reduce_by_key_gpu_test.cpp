@@ -141,6 +141,10 @@ class ReduceByKeyGpu : public GpuTest {
     return traits.subgroups && traits.emulated_subgroup_size == 0 && traits.subgroup_min_size >= 4 &&
            traits.subgroup_min_size == traits.subgroup_max_size;
   }
+  /// Do tiles fold into results what they have of a run, where an atomic operation can?
+  [[nodiscard]] bool folds_into_results() const {
+    return takes_values_after_keys() && context().traits().max_storage_buffers > 8;
+  }
   [[nodiscard]] std::vector<ScanTuning> some_paths() const {
     std::vector<ScanTuning> tunings;
     for (const ScanPath path : some_scan_paths()) tunings.push_back(scan_tuning(path));
@@ -375,15 +379,19 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
   Words all_differ(count);
   for (std::uint32_t i = 0; i < count; ++i) by_tile[i] = (i + 1) / tile;
   std::iota(all_differ.begin(), all_differ.end(), 0u);
+  const auto signed_words = random_items<std::int32_t>(count, test_seed());
   const auto product = BinaryOperator::product();
   const auto sum = BinaryOperator::sum();
   for (const ScanPath path : some_scan_paths()) {
     tuning.path = path;
-    const auto plan =
-        plan_reduce_by_key({.item_count = Count::on_host(count), .input = ElementType::u32(), .combine = product},
-                           context().traits(), tuning);
-    ASSERT_TRUE(plan.has_value());
-    EXPECT_EQ(plan->dispatches.back().kernel->name == "reduce_by_key_carries", takes_values_after_keys());
+    const auto last_kernel = [&](const BinaryOperator& op) {
+      const auto plan =
+          plan_reduce_by_key({.item_count = Count::on_host(count), .input = ElementType::u32(), .combine = op},
+                             context().traits(), tuning);
+      return plan ? plan->dispatches.back().kernel->name : plan.error().message;
+    };
+    EXPECT_EQ(last_kernel(product) == "reduce_by_key_carries", takes_values_after_keys());
+    EXPECT_EQ(last_kernel(sum) == "reduce_by_key_values", folds_into_results());
     for (const std::uint32_t longest : {3u, 2 * tile, 9 * tile}) {
       const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, longest, random);
       check_default(keys, words, product, {.tuning = tuning, .key_item = 1, .input_item = 5, .output_item = 2});
@@ -405,6 +413,16 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
     for (const std::uint32_t used : {0u, 1u, tile, tiles / 2 * tile, count - 1}) {
       check_default(by_tile, words, product, {.tuning = tuning, .count = used});
     }
+    // Parts of a run meet in its result.
+    for (const BinaryOperator& op : {sum, BinaryOperator::min(), BinaryOperator::max(), BinaryOperator::bit_and(),
+                                     BinaryOperator::bit_or(), BinaryOperator::bit_xor()}) {
+      const auto keys = reference::random_runs<std::uint32_t>({1, 2, 3}, count, 3 * tile, random);
+      check_default(keys, words, op, {.tuning = tuning, .output_item = 3});
+      check_default(keys, signed_words, op, {.tuning = tuning, .key_item = 1, .input_item = 1});
+      check_default(by_tile, signed_words, op, {.tuning = tuning, .count = tiles / 2 * tile});
+    }
+    check_default(Words(count, 7), words, sum, {.tuning = tuning});
+    check_default(Words(count, 7), words, sum, {.tuning = tuning, .count = 0});
     const auto floats = random_items<float>(count, 3);
     check_default(reference::random_runs<float>({nan, -nan, 0.0f, -0.0f, 1}, count, 40, random), floats,
                   BinaryOperator::min(), {.tuning = tuning});

@@ -34,6 +34,20 @@ bool sums_wrap(const ReduceByKeyShape& shape) {
          (shape.input == ElementType::u32() || shape.input == ElementType::i32());
 }
 
+// WGSL's atomic operation that folds one more value into a result; empty if there is none.
+std::string_view atomic_operation(const ReduceByKeyShape& shape) {
+  if (shape.input != ElementType::u32() && shape.input != ElementType::i32()) return {};
+  switch (shape.combine.kind) {
+    case OperatorKind::sum: return "atomicAdd";
+    case OperatorKind::min: return "atomicMin";
+    case OperatorKind::max: return "atomicMax";
+    case OperatorKind::bit_and: return "atomicAnd";
+    case OperatorKind::bit_or: return "atomicOr";
+    case OperatorKind::bit_xor: return "atomicXor";
+    default: return {};
+  }
+}
+
 // Of the values in a unit: how they are bound and loaded, and what expressions say of unit `unit`.
 struct ValueText {
   std::string declarations;
@@ -42,12 +56,20 @@ struct ValueText {
   std::string before;   // the key in front of the unit's first
 };
 
+// Of storage buffers that kernels bind which take keys and values apart, with what windows do.
+std::uint32_t split_buffers(const ReduceByKeyShape& shape) { return shape.item_count.read_on_device ? 9 : 8; }
+
+// Do tiles fold their parts of a run into its result, so that no last pass has to? One buffer more.
+bool folds_ends(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
+  return !atomic_operation(shape).empty() && traits.max_storage_buffers > split_buffers(shape);
+}
+
 // More tiles than these, and keys and values are taken one after the other. H200, runs of 4, in us: sums of u32, which
-// have a faster single pass (512 threads x 4), 23.2 instead of 20.0 at 2^22, 41.7 instead of 40.3 at 2^23, 69.8 instead
-// of 71.6 at 2^24 (2026-12-02); of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of 20.0 at 2^21, 73 instead of 100 at
-// 2^24 (2026-12-01).
+// have a faster single pass (512 threads x 4), 23.0 instead of 20.0 at 2^22, 42.9 instead of 40.3 at 2^23, 68.9 instead
+// of 71.6 at 2^24, with ends folded 19.0 and 39.0 (2026-12-03); of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of
+// 20.0 at 2^21, 73 instead of 100 at 2^24 (2026-12-01).
 constexpr std::uint64_t least_split_tiles = 192;
-constexpr std::uint64_t least_split_tiles_of_differences = 1024;  // of a single pass
+constexpr std::uint64_t least_split_tiles_of_differences = 1024;  // of a single pass, where ends are not folded
 
 // Items of a thread in the pass over keys. The pass over values takes groups of neighbouring values; of runs of 4 the
 // stage holds a tile's.
@@ -61,8 +83,8 @@ std::uint32_t subgroup_count(const ScanTuning& tuning, const DeviceTraits& trait
 
 std::uint64_t least_split_items(const ReduceByKeyShape& shape, const DeviceTraits& traits,
                                 std::uint32_t workgroup_size) {
-  const std::uint64_t tiles =
-      sums_wrap(shape) && traits.look_back ? least_split_tiles_of_differences : least_split_tiles;
+  const bool has_fast_single_pass = sums_wrap(shape) && traits.look_back && !folds_ends(shape, traits);
+  const std::uint64_t tiles = has_fast_single_pass ? least_split_tiles_of_differences : least_split_tiles;
   return tiles * workgroup_size * thread_values;
 }
 
@@ -345,8 +367,9 @@ constexpr std::string_view tile_run_text =
 constexpr std::string_view leave_heads_text =
     "  if (thread.lane == 0u) {\n"
     "    tile_starts[tile_number * (SUBGROUPS + 1u) + thread.subgroup] = prefix.tile + prefix.subgroup;\n  }\n"
-    "  if (thread.index == 0u) { tile_starts[tile_number * (SUBGROUPS + 1u) + SUBGROUPS] = prefix.tile + prefix.total; "
-    "}\n"
+    "  if (thread.index == 0u) {\n    let end = prefix.tile + prefix.total;\n"
+    "    tile_starts[tile_number * (SUBGROUPS + 1u) + SUBGROUPS] = end;\n"
+    "    if (prefix.total != 0u) { leave_identity(end - 1u); }\n  }\n"
     "  head_masks[tile_number * WORKGROUP_SIZE + thread_rank(thread, workgroup)] = tile.masks0;\n";
 
 std::string heads_text_bindings(const ScanTuning& tuning, const DeviceTraits& traits) {
@@ -360,7 +383,7 @@ std::string heads_text_bindings(const ScanTuning& tuning, const DeviceTraits& tr
 
 // Groups of neighbouring values, how they are loaded and folded; for reduce_by_key_values.wgsl.
 void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanTuning& tuning,
-                     const DeviceTraits& traits) {
+                     const DeviceTraits& traits, bool folds_ends) {
   constexpr std::uint32_t count = 4;  // of a unit
   const bool custom = problem.is_custom();
   const StoredType value = stored_type(problem.shape.input);
@@ -375,8 +398,6 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
   std::string text = std::format(
       "// Not read: where it begins says where tiles do.\n"
       "@group(0) @binding(1) var<storage, read> input: array<u32>;\n"
-      "@group(0) @binding(2) var<storage, read_write> records: array<TileRun>;\n"
-      "@group(0) @binding(3) var<storage, read_write> results: array<RawResult>;\n"
       "@group(0) @binding(7) var<storage, read> values: array<RawValue>;\n"
       "@group(0) @binding(8) var<storage, read> value_units: array<ValueUnit>;\n{}{}"
       "fn load_value(raw: RawValue) -> Value {{ return {}; }}\n"
@@ -387,7 +408,7 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
       "fn load_values(unit: u32, range: Range) -> ValueUnit {{\n"
       "  return value_units[unit - params.input_first / UNIT_ITEMS + params.values_first / UNIT_ITEMS];\n}}\n"
       "fn load_edge_values(unit: u32, range: Range) -> ValueUnit {{\n  return ValueUnit({});\n}}\n",
-      heads_text_bindings(tuning, traits), tile_run_text, value.load,
+      heads_text_bindings(tuning, traits), folds_ends ? "" : tile_run_text, value.load,
       list(count, " | ",
            [](std::uint32_t k) {
              return std::format("select(0u, {}u, (first + {}u >= range.begin) & (first + {}u < range.end))", 1u << k, k,
@@ -436,7 +457,14 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
       custom ? "  if (is_real) { return combine_values(left, value); }\n  return value;\n"
              : "  return select(value, combine_values(left, value), is_real);\n",
       segment_scan_text(custom, traits, traits.subgroup_min_size));
+  if (folds_ends) {
+    text += std::format(
+        "fn fold_into_result(run_number: u32, value: InnerAccumulator) {{\n"
+        "  {}(&results[params.results_first + run_number], result_value(value));\n}}\n",
+        atomic_operation(problem.shape));
+  }
   builder.generated("values", text);
+  builder.part(folds_ends ? "reduce_by_key_ends.atomic.wgsl" : "reduce_by_key_ends.records.wgsl");
   builder.part("reduce_by_key_values.wgsl");
   builder.more_workgroup_bytes(values_workgroup_bytes(problem.op, tuning, traits));
 }
@@ -447,7 +475,7 @@ Status add_carries(PlanBuilder& plan, const Problem& problem, const Slots& slots
   KernelBuilder builder("reduce_by_key_carries");
   const LoweredOperator& op = problem.op;
   builder.workgroup(workgroup_size,
-                    workgroup_size * 2 * (op.accumulator_bytes + std::clamp(op.accumulator_bytes, 4u, 16u)) + 4);
+                    workgroup_size * 2 * (op.accumulator_bytes + std::clamp(op.accumulator_bytes, 4u, 16u)) + 12);
   add_operator(builder, problem.shape.combine, problem.shape.input, op, segment_operator_names);
   add_entry(builder, Entry::plain, {});
   builder.generated("records", tile_run_text);
@@ -478,9 +506,8 @@ void add_count_of_runs(KernelBuilder& builder, std::string_view end_run) {
 // Heads first, then values: for many tiles, whose look-back is short if it carries counts only.
 bool splits(const Problem& problem, const DeviceTraits& traits, const ScanTuning& tuning, std::uint32_t unit_items) {
   if (!has_known_lanes(traits) || !scans_by_lanes(count_accumulator(), tuning, traits)) return false;
-  // With what windows bind, vectors must be sure to fit.
-  const std::uint32_t buffers = problem.shape.item_count.read_on_device ? 9 : 8;
-  return traits.max_storage_buffers >= buffers && has_split_types(problem.shape) &&
+  // Vectors must be sure to fit.
+  return traits.max_storage_buffers >= split_buffers(problem.shape) && has_split_types(problem.shape) &&
          tuning.rows * unit_items == thread_values && unit_items == 4 && words_of_type(problem.op.accumulator) != 0 &&
          scan_workgroup_bytes(count_accumulator(), tuning, traits) +
                  values_workgroup_bytes(problem.op, tuning, traits) <=
@@ -498,9 +525,11 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
   program.item_bytes = shape.key.stride_bytes;
   program.written_bytes = shape.key.stride_bytes;
   program.values_bytes = shape.input.stride_bytes;
+  const bool folds = folds_ends(shape, traits);
   program.tile_scratch = {{"head_masks", 4 * tuning.workgroup_size},
-                          {"tile_starts", 4 * (subgroup_count(tuning, traits) + 1)},
-                          {"records", record_bytes_of(problem.op)}};
+                          {"tile_starts", 4 * (subgroup_count(tuning, traits) + 1)}};
+  program.values_only_read = folds;
+  if (!folds) program.tile_scratch.push_back({"records", record_bytes_of(problem.op)});
   program.add_types = [&problem](KernelBuilder& builder) {
     add_count_types(builder);
     add_operator(builder, problem.shape.combine, problem.shape.input, problem.op, segment_operator_names);
@@ -516,15 +545,22 @@ TileProgram make_split_program(const Problem& problem, const Slots& slots, const
   sink.at_start = std::string(tile_number_text) + std::string(leave_heads_text);
   program.has_own_store_tile = true;
   sink.stages_early = program.stages_early = sink.stage_per_thread != 0;
-  program.add_sink = [keys, sink, tuning, &traits](KernelBuilder& builder) {
-    builder.generated("heads", heads_text_bindings(tuning, traits));
+  program.add_sink = [keys, sink, tuning, &traits, folds](KernelBuilder& builder) {
+    std::string text = heads_text_bindings(tuning, traits);
+    text += folds ? "@group(0) @binding(7) var<storage, read_write> results: array<RawResult>;\n"
+                    "// Values are folded into it, of several tiles.\n"
+                    "fn leave_identity(run_number: u32) {\n"
+                    "  results[params.results_first + run_number] = result_value(no_value());\n}\n"
+                  : "fn leave_identity(run_number: u32) {}\n";
+    builder.generated("heads", text);
     add_select_sink(builder, keys, sink, tuning);
   };
   program.add_total = [&traits](KernelBuilder& builder, bool) { add_count_total(builder, 0, traits); };
-  program.add_values = [&problem, &traits, tuning](KernelBuilder& builder) -> Status {
-    add_values_text(builder, problem, tuning, traits);
+  program.add_values = [&problem, &traits, tuning, folds](KernelBuilder& builder) -> Status {
+    add_values_text(builder, problem, tuning, traits, folds);
     return {};
   };
+  if (folds) return program;
   program.add_last = [&problem, &slots, tuning](PlanBuilder& plan, const std::vector<SlotId>& scratch,
                                                 std::uint64_t tile_count) {
     return add_carries(plan, problem, slots, tuning.workgroup_size, scratch.back(), tile_count);

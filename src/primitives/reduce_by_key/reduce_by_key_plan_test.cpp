@@ -174,13 +174,15 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   EXPECT_EQ(roles_of(planned(by_key(1 << 20), traits)), "single_pass") << "few tiles";
   EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass values carries");
   const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
-  EXPECT_EQ(roles_of(planned(sums(1 << 23), traits)), "single_pass") << "differences";
-  EXPECT_EQ(roles_of(planned(sums((1 << 23) + 1), traits)), "single_pass values carries");
-  EXPECT_EQ(roles_of(planned(sums(1 << 23), no_look_back)), "totals chunks values carries");
+  constexpr std::uint64_t most_in_one_pass = 192 * 256 * 32;
+  EXPECT_EQ(roles_of(planned(sums(most_in_one_pass), traits)), "single_pass") << "differences";
+  EXPECT_EQ(roles_of(planned(sums(most_in_one_pass + 1), traits)), "single_pass values");
+  EXPECT_EQ(roles_of(planned(sums(1 << 23), no_look_back)), "totals chunks values");
   for (const ElementType& value : {ElementType::f32(), ElementType::i32(), ElementType::u32()}) {
     for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin()}) {
       const Plan plan = planned(by_key(1 << 23, ElementType::f32(), value, op), traits);
-      EXPECT_EQ(roles_of(plan), "single_pass values carries");
+      const bool folds = value != ElementType::f32() && op.kind == OperatorKind::max;
+      EXPECT_EQ(roles_of(plan), folds ? "single_pass values" : "single_pass values carries");
       expect_limits(plan, traits);
     }
   }
@@ -195,6 +197,27 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   DeviceTraits unknown = traits;
   unknown.subgroup_min_size = unknown.subgroup_max_size = 0;
   EXPECT_EQ(roles_of(planned(by_key(1 << 23), unknown)), "single_pass");
+}
+
+// Results that tiles fold into are bound by the pass over keys, too, so default limits take records.
+TEST(ReduceByKeyPlan, EndsAreFoldedWhereThereAreBuffers) {
+  DeviceTraits traits = gpu_traits();
+  ReduceByKeyShape shape = by_key(1 << 24, ElementType::u32(), ElementType::i32(), BinaryOperator::bit_xor());
+  const auto roles_with = [&](std::uint32_t buffers) {
+    traits.max_storage_buffers = buffers;
+    const Plan plan = planned(shape, traits);
+    expect_limits(plan, traits);
+    return roles_of(plan);
+  };
+  EXPECT_EQ(roles_with(9), "single_pass values");
+  EXPECT_EQ(roles_with(8), "single_pass values carries");
+  shape.item_count.read_on_device = true;
+  EXPECT_EQ(roles_with(10), "single_pass values");
+  EXPECT_EQ(roles_with(9), "single_pass values carries");
+  shape = by_key((1 << 23) + 1, ElementType::u32(), ElementType::u32());
+  EXPECT_EQ(roles_with(8), "single_pass values carries") << "sums";
+  shape.item_count.max = 1 << 23;
+  EXPECT_EQ(roles_with(8), "single_pass") << "of differences";
 }
 
 TEST(ReduceByKeyPlan, TilesAreNumberedThroughAllWindows) {
@@ -259,6 +282,8 @@ std::string golden_text() {
   add("maxima of 1001000 u32 by f32, single pass, GPU",
       planned(by_key(1'001'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits(),
               fixed_tuning(ScanPath::single_pass)));
+  add("maxima of 8000000 f32 by f32, GPU",
+      planned(by_key(8'000'000, ElementType::f32(), ElementType::f32(), BinaryOperator::max()), gpu_traits()));
   add("maxima of 8000000 u32 by f32, GPU",
       planned(by_key(8'000'000, ElementType::f32(), ElementType::u32(), BinaryOperator::max()), gpu_traits()));
   return text;

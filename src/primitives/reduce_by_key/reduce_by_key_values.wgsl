@@ -1,12 +1,12 @@
 // reduce_by_key_values: a workgroup folds the values of a tile; where runs begin is known from the pass over the keys.
-// Nothing is looked at outside the tile: the last pass folds what tiles leave in their records.
+// Nothing is looked at outside the tile; what it has of runs that others have a part of, it leaves.
 //
 // Each subgroup has a piece of the tile and takes it group by group, eight neighbouring values a lane: a loop, which keeps
 // registers few. What a run comes to is staged where the next one begins, at first without what lies before a lane.
 //
 // Prelude gives  InnerAccumulator, LANES, SUBGROUPS, STAGE, TILE_ITEMS, UNIT_ITEMS
 // Parts give     Group, load_group, fold_group, combine_if, start_lane, scan_segments (generated), row_range,
-//                is_whole_tile, count_tiles (frame)
+//                is_whole_tile, count_tiles (frame), store_result, leave_lead, leave_tail (reduce_by_key_ends.*)
 var<workgroup> staged: array<InnerAccumulator, STAGE + 1u>;
 // Of each subgroup: what its last run comes to, and the runs that begin in it.
 var<workgroup> subgroup_tails: array<InnerAccumulator, SUBGROUPS>;
@@ -79,20 +79,17 @@ fn run(workgroup: Workgroup, thread: Thread) {
       }
       if (slot != own_slot && own_slot < STAGE) { staged[own_slot] = combine_values(before, staged[own_slot]); }
       if (thread.subgroup == SUBGROUPS - 1u && done == 0u) {
-        records[number].tail = combine_if(before, open, slot == own_slot);
+        leave_tail(number, end, combine_if(before, open, slot == own_slot));
       }
     }
     let runs = workgroupUniformLoad(&shared_runs);  // the first runs of all pieces are whole
-    if (thread.index == 0u && done == 0u) {
-      records[number].lead = staged[0];
-      records[number].heads_before = select(start, NO_HEADS, runs == 0u);
-    }
-    // The run before the tile's first head is not whole; the last pass writes it.
+    if (thread.index == 0u && done == 0u) { leave_lead(number, start, runs != 0u, staged[0]); }
+    // The run before the tile's first head is not whole.
     let staged_count = min(runs - done, STAGE);
     for (var k = 0u; k < STAGE / WORKGROUP_SIZE; k++) {
       let i = thread.index + k * WORKGROUP_SIZE;
       if (i >= staged_count) { break; }
-      if (i + done > 0u) { results[params.results_first + start + done + i - 1u] = result_value(staged[i]); }
+      if (i + done > 0u) { store_result(start + done + i - 1u, staged[i]); }
     }
     done += STAGE;
     if (done >= runs) { break; }
