@@ -61,12 +61,13 @@ struct SortShape {
   bool in_place = false;
 
   /// So many segments are sorted, each on its own: [begins[s], ends[s]), arguments `segment_begins` and `segment_ends`
-  /// (u32 each, in items; may be one array of offsets, the second view one word later). In ascending order, and no two
-  /// overlap; empty ones and gaps between them are fine. An end before its begin makes an empty segment, ends behind
-  /// the last item are cut off. What no segment holds is not written. on_device: argument `segment_count`.
+  /// (u32 each, in items; may be one array of offsets, the second view one word later, of a buffer that is not
+  /// written). In ascending order, and no two overlap; empty ones and gaps between them are fine. An end before its
+  /// begin makes an empty segment, ends behind the last item are cut off. What no segment holds is not written.
+  /// on_device: argument `segment_count`.
   std::optional<Count> segment_count = {};
-  /// No segment has more items; 0 if nothing is known. Spares the steps that long ones need; longer segments are then
-  /// not sorted.
+  /// No segment has more items; 0 if nothing is known. Spares the steps that long ones need; longer segments may then
+  /// stay unsorted, all others are sorted.
   std::uint64_t longest_segment = 0;
 
   bool operator==(const SortShape&) const = default;

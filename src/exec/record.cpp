@@ -94,8 +94,8 @@ Result<SharedBindings> find_shared(const Kernel& kernel, const BoundSet& bound, 
       if (a.binding == b.binding || !both_shared || !meet(a, b)) continue;
       return fail(ErrorKind::invalid_request,
                   std::format("The plan reads bytes {}+{} of a buffer through two bindings while it writes another "
-                              "range of the same buffer; use separate buffers, or a tuning without vectors where it is "
-                              "these that read twice.",
+                              "range of the same buffer; use separate buffers. Where the two are one range, a tuning "
+                              "without vectors reads it through one.",
                               a.offset, a.size));
     }
   }

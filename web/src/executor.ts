@@ -448,7 +448,8 @@ function findShared(kernel: Kernel, bound: readonly BoundBuffer[], alignment: nu
       throw new UpsweepError(
         "invalid_request",
         `The plan reads bytes ${a.offset}+${a.size} of a buffer through two bindings while it writes another range ` +
-          "of the same buffer; use separate buffers, or a tuning without vectors where it is these that read twice.",
+          "of the same buffer; use separate buffers. Where the two are one range, a tuning without vectors reads it " +
+          "through one.",
       );
     }
   }

@@ -38,10 +38,11 @@ fn join_of(chunk: Chunk) -> Join {
 
 fn bits_at(position: u32) -> Key { return compared_bits(keys_in[params.keys_first + position]); }
 
-// How many of the items between two positions go before one.
+// How many of the items between two positions go before one. The end is before the begin where segments overlap, whose
+// chunks overwrite one another.
 fn count_before(begin: u32, end: u32, bits: Key, after_equals: bool) -> u32 {
   var at = begin;
-  var left = end - begin;
+  var left = max(begin, end) - begin;
   while (left > 0u) {
     let half = (left + 1u) / 2u;
     let other = bits_at(at + half - 1u);

@@ -13,6 +13,7 @@ struct ListsParams {
   jobs_first: u32,   // in lists
   large_first: u32,  // in lists; jobs_first if all windows are large
   shortest: u32,     // smaller segments are sort_short's
+  longest: u32,      // the lists have no room for longer ones
   most_jobs: u32,    // room in the lists, which overlapping segments would exceed
   most_large: u32,
   large_counter: u32,  // in lists
@@ -56,8 +57,9 @@ fn first_segment(position: u32) -> u32 {
 fn add_long_segment(begin: u32, end: u32) {
   let chunk_count = (end - begin - 1u) / params.chunk_items + 1u;
   let slot = atomicAdd(&lists[1], 1u);
+  if (slot >= params.most_long) { return; }
   let first = atomicAdd(&lists[2], chunk_count);
-  if (slot >= params.most_long || first + chunk_count > params.most_chunks) { return; }
+  if (first + chunk_count > params.most_chunks) { return; }
   long_segments[slot] = vec4u(begin, end, first, chunk_count);
   for (var chunk = first; chunk < first + chunk_count; chunk++) { chunk_segments[chunk] = slot; }
   if (params.chunks_are_jobs == 0u) { return; }
@@ -95,7 +97,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
   let begin = min(segment_begins[params.begins_first + index], item_count());
   let end = min(segment_ends[params.ends_first + index], item_count());
   let length = max(begin, end) - begin;
-  if (length < params.shortest) { return; }
+  if (length < params.shortest || length > params.longest) { return; }
   if (length > LARGE_ITEMS) {
     add_long_segment(begin, end);
   } else if (length > WINDOW_ITEMS) {

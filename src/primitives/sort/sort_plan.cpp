@@ -313,7 +313,8 @@ class SortPlanner {
   SortLayout window_layout(bool has_merges, std::uint32_t threads, std::uint32_t most_bytes) const {
     SortLayout layout = layout_;
     layout.has_merges = has_merges;
-    layout.tuning.workgroup_size = std::min(wanted_.workgroup_size, threads);
+    layout.tuning.workgroup_size =
+        std::min({wanted_.workgroup_size, threads, std::bit_floor(traits_.max_workgroup_size)});
     const std::uint32_t most_items_per_thread = has_merges ? merged_run_items : short_items_per_thread;
     layout.tuning.items_per_thread =
         std::clamp(wanted_.one_workgroup_items / layout.tuning.workgroup_size, 1u, most_items_per_thread);
@@ -694,6 +695,7 @@ class SortPlanner {
                       {"short_window_count", words(short_windows)},
                       {"short_first", words(short_first)},
                       {"shortest", shortest},
+                      {"longest", words(longest_)},
                       {"jobs_first", words(jobs_first)},
                       {"large_first", words(has_large ? large_first : jobs_first)},
                       {"most_jobs", words(most_jobs)},

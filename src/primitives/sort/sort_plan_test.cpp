@@ -155,6 +155,16 @@ TEST(SortPlan, SegmentsTakePassesOnlyIfTheyMayBeLong) {
   EXPECT_EQ(roles_of(planned(shape, gpu_traits())), "missing clear lists window gather");
 }
 
+TEST(SortPlan, WindowsOfSegmentsAreCutToTheDevice) {
+  for (const std::uint32_t most : {16u, 100u, 128u}) {
+    DeviceTraits traits = least_traits();
+    traits.max_workgroup_size = most;
+    for (const std::uint64_t count : {500u, 100'000u}) {
+      expect_limits(planned(segments_of(count, 10), traits, SortTuning{}), traits);
+    }
+  }
+}
+
 // Fewer dispatches than passes have: they cost most where items are few, or few of them are in long segments.
 TEST(SortPlan, LongSegmentsAreJoinedOfSortedChunksWhereTheyAreFew) {
   const auto joins = [](const SortShape& shape) {

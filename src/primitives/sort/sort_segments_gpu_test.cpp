@@ -369,23 +369,20 @@ TEST_P(SortSegmentsGpu, OneCommandBufferHoldsManySorts) {
 
 // Segments that overlap, or are longer than was said, have no right answer, but nothing outside the arrays is touched
 // and the sort ends.
-TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
+// Those that are longer than said take no room from the others.
+TEST_P(SortSegmentsGpu, SegmentsLongerThanSaidHideNoOthers) {
   const std::uint32_t w = window();
-  const auto keys = keys_of(6 * w, 1);
-  std::vector<std::uint32_t> begins;
-  std::vector<std::uint32_t> ends;
-  for (std::uint32_t s = 0; s < 100; ++s) {
-    begins.push_back(s * 7919 % (5 * w));
-    ends.push_back(begins.back() + s * 104729 % (4 * w));
-  }
-  const GuardedBuffer key_buffer(context(), bytes_of(keys));
-  const GuardedBuffer begin_buffer(context(), bytes_of(begins));
-  const GuardedBuffer end_buffer(context(), bytes_of(ends));
-  for (const SortPath path : {SortPath::automatic, SortPath::three_pass}) {
-    for (const std::uint32_t longest : {0u, w + 1}) {
-      SortTuning tuned = tuning();
-      tuned.path = path;
-      const GuardedBuffer sorted(context(), bytes_of(keys));
+  for (const std::uint32_t longest : {10u, w / 4, w / 4 + 1, w, w + 1, 3 * w}) {
+    for (const std::uint32_t excess : {1u, 8u, w}) {
+      SCOPED_TRACE(std::format("{} items at most, {} more", longest, excess));
+      const std::uint32_t begin = longest + excess;  // of the segment that is no longer than said
+      const auto keys = keys_of(begin + 10, longest);
+      const std::vector<std::uint32_t> begins{0, begin};
+      const std::vector<std::uint32_t> ends{begin, begin + 10};
+      const GuardedBuffer key_buffer(context(), bytes_of(keys));
+      const GuardedBuffer sorted(context(), bytes_of(unwritten<std::uint32_t>(keys.size())));
+      const GuardedBuffer begin_buffer(context(), bytes_of(begins));
+      const GuardedBuffer end_buffer(context(), bytes_of(ends));
       run([&](WGPUCommandEncoder encoder) {
         return record_sort(context(), encoder,
                            {.item_count = Count::on_host(keys.size()),
@@ -395,10 +392,55 @@ TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
                             .sorted_keys = sorted.view(),
                             .segment_begins = begin_buffer.view(),
                             .segment_ends = end_buffer.view()},
-                           tuned);
+                           tuning());
       });
-      expect_items(items_of<std::uint32_t>(key_buffer.read_and_check_guards()), keys);
-      std::ignore = sorted.read_and_check_guards();
+      const auto result = items_of<std::uint32_t>(sorted.read_and_check_guards());
+      auto expected = std::vector<std::uint32_t>(keys.begin() + begin, keys.end());
+      std::ranges::sort(expected);
+      expect_items(std::vector<std::uint32_t>(result.begin() + begin, result.end()), expected);
+    }
+  }
+}
+
+// Many, which overflow the lists, and few, whose chunks overwrite one another.
+TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
+  const std::uint32_t w = window();
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  const std::uint32_t rounds = 24;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    const std::uint32_t segments = round == 0 ? 100 : 2 + round % 4;
+    const auto keys = keys_of(6 * w, round);
+    std::vector<std::uint32_t> begins;
+    std::vector<std::uint32_t> ends;
+    for (std::uint32_t s = 0; s < segments; ++s) {
+      begins.push_back(random.below(round % 2 == 0 ? 5 * w : 40));
+      ends.push_back(begins.back() + random.below(4 * w));
+    }
+    const GuardedBuffer begin_buffer(context(), bytes_of(begins));
+    const GuardedBuffer end_buffer(context(), bytes_of(ends));
+    for (const SortPath path : {SortPath::automatic, SortPath::three_pass}) {
+      for (const std::uint32_t longest : {0u, w + 1}) {
+        SortTuning tuned = tuning();
+        tuned.path = path;
+        const bool in_place = round % 3 == 2;
+        const GuardedBuffer key_buffer(context(), bytes_of(keys));
+        const GuardedBuffer sorted(context(), bytes_of(keys));
+        run([&](WGPUCommandEncoder encoder) {
+          return record_sort(context(), encoder,
+                             {.item_count = Count::on_host(keys.size()),
+                              .segment_count = Count::on_host(begins.size()),
+                              .longest_segment = longest},
+                             {.keys = key_buffer.view(),
+                              .sorted_keys = (in_place ? key_buffer : sorted).view(),
+                              .segment_begins = begin_buffer.view(),
+                              .segment_ends = end_buffer.view()},
+                             tuned);
+        });
+        const auto input = items_of<std::uint32_t>(key_buffer.read_and_check_guards());
+        if (!in_place) expect_items(input, keys);
+        std::ignore = sorted.read_and_check_guards();
+      }
     }
   }
 }
