@@ -99,15 +99,20 @@ void add_reduce_by_key_kernels(KernelSink& sink) {
                                    sink.add("reduce_by_key of nothing: " + name,
                                             plan_reduce_by_key(shape, c.device(), c.tuning));
                                  });
-  // Of many tiles keys and values are taken apart.
+  // Of many tiles keys and values are taken apart; with more buffers than the least, results are folded into.
   for (const NamedTraits& device : all_traits()) {
-    for (const ElementType& value : {ElementType::f32(), ElementType::u32()}) {
-      for (const BinaryOperator& op : {BinaryOperator::max(), BinaryOperator::argmin(), BinaryOperator::product(),
-                                       custom_operator({value, value.wgsl_type}, false)}) {
+    for (const ElementType& value : {ElementType::f32(), ElementType::u32(), ElementType::i32()}) {
+      for (const BinaryOperator& op : {BinaryOperator::sum(), BinaryOperator::max(), BinaryOperator::argmin(),
+                                       BinaryOperator::product(), custom_operator({value, value.wgsl_type}, false)}) {
         for (const bool on_device : {false, true}) {
-          const ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .input = value, .combine = op};
-          sink.add(std::format("reduce_by_key: {} of many tiles of {} on {}", to_string(op), value.name, device.name),
-                   plan_reduce_by_key(shape, device.traits, ScanTuning{.workgroup_size = 64, .rows = 8}));
+          for (const std::uint32_t buffers : {device.traits.max_storage_buffers, 10u}) {
+            const ReduceByKeyShape shape{.item_count = {1 << 20, on_device}, .input = value, .combine = op};
+            DeviceTraits traits = device.traits;
+            traits.max_storage_buffers = buffers;
+            sink.add(std::format("reduce_by_key: {} of many tiles of {} on {} with {} buffers", to_string(op),
+                                 value.name, device.name, buffers),
+                     plan_reduce_by_key(shape, traits, ScanTuning{.workgroup_size = 64, .rows = 8}));
+          }
         }
       }
     }

@@ -64,12 +64,13 @@ bool folds_ends(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
   return !atomic_operation(shape).empty() && traits.max_storage_buffers > split_buffers(shape);
 }
 
-// More tiles than these, and keys and values are taken one after the other. H200, runs of 4, in us: sums of u32, which
-// have a faster single pass (512 threads x 4), 23.0 instead of 20.0 at 2^22, 42.9 instead of 40.3 at 2^23, 68.9 instead
-// of 71.6 at 2^24, with ends folded 19.0 and 39.0 (2026-12-03); of f32 16.1 instead of 13.0 at 2^20, 18.3 instead of
-// 20.0 at 2^21, 73 instead of 100 at 2^24 (2026-12-01).
+// More tiles than these, and keys and values are taken one after the other. H200, runs of 4, in us: of f32 16.1 instead
+// of 13.0 at 2^20, 18.3 instead of 20.0 at 2^21, 73 instead of 100 at 2^24 (2026-12-01). Sums of u32 have a faster
+// single pass (512 threads x 4): with ends folded 19.2 instead of 19.8 at 2^22, but 42.1 instead of 34.4 with runs of
+// 1, and 37.7 instead of 40.3 at 2^23; else 42.9 at 2^23, 68.9 instead of 71.6 at 2^24 (2026-12-03).
 constexpr std::uint64_t least_split_tiles = 192;
-constexpr std::uint64_t least_split_tiles_of_differences = 1024;  // of a single pass, where ends are not folded
+constexpr std::uint64_t least_split_tiles_of_folded_differences = 256;
+constexpr std::uint64_t least_split_tiles_of_differences = 1024;
 
 // Items of a thread in the pass over keys. The pass over values takes groups of neighbouring values; of runs of 4 the
 // stage holds a tile's.
@@ -81,10 +82,18 @@ std::uint32_t subgroup_count(const ScanTuning& tuning, const DeviceTraits& trait
   return tuning.workgroup_size / traits.subgroup_min_size;
 }
 
+// Of sums that wrap, in tiles of 512 threads: where they are taken apart, 256 threads are faster (H200, 2026-12-03,
+// 2^23: 37.7 us instead of 38.9).
+std::uint64_t most_items_of_wide_tiles(const ReduceByKeyShape& shape, const DeviceTraits& traits) {
+  return std::uint64_t{1} << (folds_ends(shape, traits) ? 22 : 23);
+}
+
 std::uint64_t least_split_items(const ReduceByKeyShape& shape, const DeviceTraits& traits,
                                 std::uint32_t workgroup_size) {
-  const bool has_fast_single_pass = sums_wrap(shape) && traits.look_back && !folds_ends(shape, traits);
-  const std::uint64_t tiles = has_fast_single_pass ? least_split_tiles_of_differences : least_split_tiles;
+  const bool has_fast_single_pass = sums_wrap(shape) && traits.look_back;
+  const std::uint64_t tiles = !has_fast_single_pass       ? least_split_tiles
+                              : folds_ends(shape, traits) ? least_split_tiles_of_folded_differences
+                                                          : least_split_tiles_of_differences;
   return tiles * workgroup_size * thread_values;
 }
 
@@ -661,7 +670,7 @@ ScanTuning select_scan_tuning(const ReduceByKeyShape& shape, const DeviceTraits&
   tuning.rows = std::min(tuning.rows, sums_wrap(shape) || may_split ? 8u : 6u);
   // H200, 2026-12-02, runs of 4, sums of u32: at 2^22 20.0 us, 20.7 with 256 threads x 8 and 22.4 with 256 x 4; at 2^20
   // 9.0, 9.6 and 9.1.
-  if (sums_wrap(shape) && is_one_wave(widest, shape.item_count.max, std::uint64_t{1} << 23, traits)) {
+  if (sums_wrap(shape) && is_one_wave(widest, shape.item_count.max, most_items_of_wide_tiles(shape, traits), traits)) {
     tuning.workgroup_size = 512;
     tuning.rows = 4;
   }

@@ -174,7 +174,7 @@ TEST(ReduceByKeyPlan, ManyTilesTakeKeysAndValuesApart) {
   EXPECT_EQ(roles_of(planned(by_key(1 << 20), traits)), "single_pass") << "few tiles";
   EXPECT_EQ(roles_of(planned(by_key(1 << 21), traits)), "single_pass values carries");
   const auto sums = [](std::uint64_t count) { return by_key(count, ElementType::u32(), ElementType::u32()); };
-  constexpr std::uint64_t most_in_one_pass = 192 * 256 * 32;
+  constexpr std::uint64_t most_in_one_pass = 256 * 256 * 32;
   EXPECT_EQ(roles_of(planned(sums(most_in_one_pass), traits)), "single_pass") << "differences";
   EXPECT_EQ(roles_of(planned(sums(most_in_one_pass + 1), traits)), "single_pass values");
   EXPECT_EQ(roles_of(planned(sums(1 << 23), no_look_back)), "totals chunks values");

@@ -546,7 +546,7 @@ TEST(ScanTuning, FewTilesHaveWideWorkgroupsOnNvidiaAlone) {
   for (const Threads& at : {Threads{1 << 18, 256, 256, 256, 256}, Threads{(1 << 18) + 1, 512, 512, 512, 256},
                             Threads{1 << 20, 512, 512, 512, 256}, Threads{(1 << 20) + 1, 512, 256, 512, 256},
                             Threads{1 << 21, 512, 256, 512, 256}, Threads{(1 << 21) + 1, 256, 256, 512, 256},
-                            Threads{1 << 23, 256, 256, 512, 256}, Threads{(1 << 23) + 1, 256, 256, 256, 256}}) {
+                            Threads{1 << 22, 256, 256, 512, 256}, Threads{(1 << 22) + 1, 256, 256, 256, 256}}) {
     SCOPED_TRACE(at.items);
     const Count count = Count::on_host(at.items);
     const auto threads = [&](const auto& shape) { return select_scan_tuning(shape, traits).workgroup_size; };
@@ -559,6 +559,13 @@ TEST(ScanTuning, FewTilesHaveWideWorkgroupsOnNvidiaAlone) {
     EXPECT_EQ(threads(by_key), at.floats_by_key);
     EXPECT_EQ(threads(SelectShape{.item_count = count}), 256u);
     EXPECT_EQ(select_scan_tuning(ScanShape{.item_count = count}, gpu_traits()).workgroup_size, 256u);
+  }
+  // Without a buffer to spare, sums by key are taken apart later.
+  DeviceTraits few_buffers = traits;
+  few_buffers.max_storage_buffers = 8;
+  for (const auto& [items, threads] : {std::pair{1 << 23, 512u}, {(1 << 23) + 1, 256u}}) {
+    const ReduceByKeyShape by_key{.item_count = Count::on_host(items), .input = ElementType::u32()};
+    EXPECT_EQ(select_scan_tuning(by_key, few_buffers).workgroup_size, threads);
   }
   // Their results would not be staged.
   DeviceTraits little_memory = traits;
