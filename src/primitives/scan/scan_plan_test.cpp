@@ -563,7 +563,7 @@ TEST(ScanTuning, FewTilesHaveWideWorkgroupsOnNvidiaAlone) {
   // Without a buffer to spare, sums by key are taken apart later.
   DeviceTraits few_buffers = traits;
   few_buffers.max_storage_buffers = 8;
-  for (const auto& [items, threads] : {std::pair{1 << 23, 512u}, {(1 << 23) + 1, 256u}}) {
+  for (const auto& [items, threads] : {std::pair{1u << 23, 512u}, {(1u << 23) + 1, 256u}}) {
     const ReduceByKeyShape by_key{.item_count = Count::on_host(items), .input = ElementType::u32()};
     EXPECT_EQ(select_scan_tuning(by_key, few_buffers).workgroup_size, threads);
   }
