@@ -116,6 +116,14 @@ class KernelText {
     return value_of(text_.substr(begin, text_.find(';', begin) - begin));
   }
 
+  /// Of an array that is bound as `variable`: its binding must hold one at least.
+  [[nodiscard]] std::uint64_t item_bytes(std::string_view variable) const {
+    const auto at = text_.find(std::format("> {}: array<", variable));
+    if (at == std::string::npos) return 0;
+    const auto begin = text_.find("array<", at) + 6;
+    return layout_of(text_.substr(begin, text_.find(">;", begin) - begin)).size;
+  }
+
   /// Bytes of the workgroup variables as WebGPU counts them: each rounded up to 16.
   [[nodiscard]] std::uint64_t workgroup_bytes() const {
     std::uint64_t bytes = 0;
@@ -155,8 +163,11 @@ class KernelText {
 
   [[nodiscard]] Layout layout_of(std::string type) const {
     const auto inner = [&](std::size_t from) { return type.substr(from, type.size() - from - 1); };
-    if (type == "u32" || type == "i32" || type == "f32" || type == "atomic<u32>") return {4, 4};
+    if (type == "u32" || type == "i32" || type == "f32") return {4, 4};
     if (type == "f16") return {2, 2};
+    if (type.starts_with("atomic<")) return layout_of(inner(7));
+    if (type.starts_with("vec2h") || type.starts_with("vec2<f16>")) return {4, 4};
+    if (type.starts_with("vec4h") || type.starts_with("vec4<f16>")) return {8, 8};
     if (type.starts_with("vec2")) return {8, 8};
     if (type.starts_with("vec3")) return {12, 16};
     if (type.starts_with("vec4")) return {16, 16};
@@ -217,6 +228,13 @@ inline void expect_limits(const Plan& plan, const DeviceTraits& traits) {
     for (const BoundRange& range : dispatch.bindings) {
       EXPECT_GT(range.size_bytes, 0u);
       EXPECT_LE(range.size_bytes, traits.max_binding_bytes);
+      const auto binding = std::ranges::find(kernel.bindings, range.binding, &KernelBinding::index);
+      ASSERT_NE(binding, kernel.bindings.end());
+      // Bindings are whole words; whole blocks of the output are bound from in front of the range.
+      if (binding->name != "output_units") {
+        EXPECT_GE((range.size_bytes + 3) / 4 * 4, KernelText(kernel).item_bytes(binding->name))
+            << kernel.name << ": " << binding->name;
+      }
       EXPECT_TRUE(range.first_item_field || range.offset_bytes % traits.offset_alignment == 0);
     }
   }

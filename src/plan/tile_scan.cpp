@@ -509,15 +509,21 @@ class TilePlanner {
       }
       return {};
     }
-    const std::uint64_t step = align_down(most, most >= aligned_block ? aligned_block : block);
+    const std::uint64_t unit = most >= aligned_block ? aligned_block : block;
+    const std::uint64_t step = align_down(most, unit);
     if (step == 0) {
       return fail(ErrorKind::unsupported, std::format("A binding of {} bytes is too small for items of {} bytes.",
                                                       traits_.max_binding_bytes, widest));
     }
+    // A binding of vectors has to hold a whole one: so that the last window does, the one before leaves it some items.
+    constexpr std::uint64_t least_items = 16;
+    const std::uint64_t spare = div_ceil(least_items, unit) * unit;
     for (std::uint64_t row = 0; row < extent_.row_count; ++row) {
-      for (std::uint64_t item = 0; item < extent_.row_length; item += step) {
-        const std::uint64_t length = std::min(step, extent_.row_length - item);
-        windows_.push_back({row, 1, item, length, item == 0, item + length == extent_.row_length});
+      for (std::uint64_t item = 0; item < extent_.row_length; item += windows_.back().length) {
+        const std::uint64_t left = extent_.row_length - item;
+        const bool shares = left > step && left - step < least_items && step > spare;
+        const std::uint64_t length = shares ? step - spare : std::min(step, left);
+        windows_.push_back({row, 1, item, length, item == 0, length == left});
       }
     }
     return {};
@@ -980,8 +986,9 @@ std::string single_pass_obstacle(const TileProgram& program, const TileExtent& e
   const std::uint64_t tile = std::uint64_t{tuning.workgroup_size} * tuning.rows * program.unit_items;
   const std::uint64_t tiles = div_ceil(extent.row_length + 6, tile);
   if (!has_tickets(tiles, traits)) {
+    const std::uint64_t side = traits.max_workgroups_per_dimension;
     return std::format("{} tiles, with the workgroups that fold them into a grid, are more than {}", tiles,
-                       most_tickets);
+                       std::min<std::uint64_t>(most_tickets, side * side * side));
   }
   // The state is rounded up to a power of two.
   if (state_header_bytes + state_record_bytes * std::bit_ceil(tiles) > traits.max_binding_bytes) {

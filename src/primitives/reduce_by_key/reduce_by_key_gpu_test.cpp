@@ -447,6 +447,30 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
   }
 }
 
+// What is left over for a last window may be less than a vector.
+TEST_P(ReduceByKeyThoroughGpu, LastWindowsMayBeginAnywhereInAVector) {
+  const DeviceTraits device = context().traits();
+  for (const ScanPath path : some_scan_paths()) {
+    for (const std::uint32_t rest : {1u, 2u, 3u, 15u, 16u}) {
+      const std::uint32_t count = 64 * 60 + rest;
+      DeviceTraits traits = device;
+      traits.offset_alignment = 256;
+      traits.max_binding_bytes = 4 * (count - rest) + 256;
+      context().override_traits(traits);
+      std::vector<std::uint32_t> keys(count);
+      for (std::uint32_t i = 0; i < count; ++i) keys[i] = i / 3;
+      const auto words = random_items<std::uint32_t>(count, rest);
+      for (const std::uint64_t item : {0u, 1u, 2u}) {
+        check_default(keys, words, BinaryOperator::sum(),
+                      {.tuning = ScanTuning{.path = path, .workgroup_size = 8, .rows = 8},
+                       .key_item = item,
+                       .input_item = item + 4});
+      }
+    }
+  }
+  context().override_traits(device);
+}
+
 TEST_P(ReduceByKeyThoroughGpu, FloatSumsRepeatWhereAskedFor) {
   expect_repeating_sums(affordable(60'000), 20, 4, scan_tuning(), [](std::uint32_t) {});
 }

@@ -237,6 +237,28 @@ TEST(ReduceByKeyPlan, TilesAreNumberedThroughAllWindows) {
   expect_limits(windows, traits);
 }
 
+// A vector must fit into what the last window binds.
+TEST(ReduceByKeyPlan, LastWindowsAreNotTooSmallForVectors) {
+  for (const ScanPath path : {ScanPath::two_pass, ScanPath::single_pass}) {
+    for (std::uint32_t rest = 1; rest <= 20; ++rest) {
+      SCOPED_TRACE(rest);
+      const std::uint32_t count = 64 * 1100 + rest;
+      DeviceTraits traits = gpu_traits();
+      traits.offset_alignment = 256;
+      traits.max_binding_bytes = 4 * (count - rest) + 256;
+      const ScanTuning tuning{.path = path, .workgroup_size = 8, .rows = 8};
+      const ReduceByKeyShape shape = by_key(count, ElementType::u32(), ElementType::u32());
+      const Plan plan = planned(shape, traits, tuning, {.input_bytes = 4, .output_bytes = 4});
+      expect_limits(plan, traits);
+      expect_walk(plan, {.row_length = count, .offset_bytes = 4, .halo = 1}, traits);
+      EXPECT_GE(
+          std::ranges::count_if(plan.dispatches, [](const Dispatch& d) { return param_of(d, "is_first_window") == 0; }),
+          1);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(ReduceByKeyPlan, StatesTheBytesThatItMoves) {
   constexpr std::uint64_t count = 1 << 24;
   const ReduceByKeyShape differences = by_key(count / 16, ElementType::u32(), ElementType::u32());

@@ -588,6 +588,9 @@ TEST(ScanPlan, NamesWhatStandsInTheWayOfASinglePass) {
   EXPECT_THAT(obstacle(rows(3, 10'000)), HasSubstr("rows are scanned separately"));
   EXPECT_THAT(obstacle(flat(0xfffffffe), gpu_traits(), tiny_tuning(ScanPath::single_pass)),
               AllOf(HasSubstr("tiles"), HasSubstr("are more than 262143")));
+  DeviceTraits small_grid = gpu_traits();
+  small_grid.max_workgroups_per_dimension = 7;
+  EXPECT_THAT(obstacle(flat(100'000), small_grid, tiny_tuning(ScanPath::single_pass)), HasSubstr("are more than 343"));
   EXPECT_THAT(obstacle(flat(100'000), with_limits(0, 65536), tiny_tuning(ScanPath::single_pass)),
               HasSubstr("tiles is larger than a binding"));
   // Short rows are segments of one row, and four words fit, also beside heads.
