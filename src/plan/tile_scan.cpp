@@ -517,7 +517,7 @@ class TilePlanner {
     }
     // A binding of vectors has to hold a whole one: so that the last window does, the one before leaves it some items.
     constexpr std::uint64_t least_items = 16;
-    const std::uint64_t spare = div_ceil(least_items, unit) * unit;
+    const std::uint64_t spare = align_up(least_items, unit);
     for (std::uint64_t row = 0; row < extent_.row_count; ++row) {
       for (std::uint64_t item = 0; item < extent_.row_length; item += windows_.back().length) {
         const std::uint64_t left = extent_.row_length - item;

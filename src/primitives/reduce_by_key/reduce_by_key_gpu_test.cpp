@@ -449,12 +449,11 @@ TEST_P(ReduceByKeyThoroughGpu, RunsOfManyTilesAreAddedUp) {
 
 // What is left over for a last window may be less than a vector.
 TEST_P(ReduceByKeyThoroughGpu, LastWindowsMayBeginAnywhereInAVector) {
-  const DeviceTraits device = context().traits();
+  DeviceTraits traits = context().traits();
+  traits.offset_alignment = 256;
   for (const ScanPath path : some_scan_paths()) {
     for (const std::uint32_t rest : {1u, 2u, 3u, 15u, 16u}) {
       const std::uint32_t count = 64 * 60 + rest;
-      DeviceTraits traits = device;
-      traits.offset_alignment = 256;
       traits.max_binding_bytes = 4 * (count - rest) + 256;
       context().override_traits(traits);
       std::vector<std::uint32_t> keys(count);
@@ -468,7 +467,6 @@ TEST_P(ReduceByKeyThoroughGpu, LastWindowsMayBeginAnywhereInAVector) {
       }
     }
   }
-  context().override_traits(device);
 }
 
 TEST_P(ReduceByKeyThoroughGpu, FloatSumsRepeatWhereAskedFor) {

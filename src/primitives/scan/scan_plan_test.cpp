@@ -546,7 +546,8 @@ TEST(ScanTuning, FewTilesHaveWideWorkgroupsOnNvidiaAlone) {
   for (const Threads& at : {Threads{1 << 18, 256, 256, 256, 256}, Threads{(1 << 18) + 1, 512, 512, 512, 256},
                             Threads{1 << 20, 512, 512, 512, 256}, Threads{(1 << 20) + 1, 512, 256, 512, 256},
                             Threads{1 << 21, 512, 256, 512, 256}, Threads{(1 << 21) + 1, 256, 256, 512, 256},
-                            Threads{1 << 22, 256, 256, 512, 256}, Threads{(1 << 22) + 1, 256, 256, 256, 256}}) {
+                            Threads{1 << 22, 256, 256, 512, 256}, Threads{(1 << 22) + 1, 256, 256, 256, 256},
+                            Threads{1 << 23, 256, 256, 256, 256}, Threads{(1 << 23) + 1, 256, 256, 256, 256}}) {
     SCOPED_TRACE(at.items);
     const Count count = Count::on_host(at.items);
     const auto threads = [&](const auto& shape) { return select_scan_tuning(shape, traits).workgroup_size; };

@@ -106,6 +106,32 @@ class SortSegmentsGpu : public GpuTest {
     expect_items(items_of<Value>(value_buffer.read_and_check_guards()), values);
   }
 
+  /// What a sort leaves where segments overlap, or are longer than was said; it writes nothing else.
+  std::vector<std::uint32_t> sort_unruly(const std::vector<std::uint32_t>& keys,
+                                         const std::vector<std::uint32_t>& begins,
+                                         const std::vector<std::uint32_t>& ends, std::uint32_t longest,
+                                         const SortTuning& tuned, bool in_place = false) {
+    const GuardedBuffer key_buffer(context(), bytes_of(keys));
+    const GuardedBuffer sorted(context(), bytes_of(unwritten<std::uint32_t>(keys.size())));
+    const GuardedBuffer begin_buffer(context(), bytes_of(begins));
+    const GuardedBuffer end_buffer(context(), bytes_of(ends));
+    run([&](WGPUCommandEncoder encoder) {
+      return record_sort(context(), encoder,
+                         {.item_count = Count::on_host(keys.size()),
+                          .segment_count = Count::on_host(begins.size()),
+                          .longest_segment = longest},
+                         {.keys = key_buffer.view(),
+                          .sorted_keys = (in_place ? key_buffer : sorted).view(),
+                          .segment_begins = begin_buffer.view(),
+                          .segment_ends = end_buffer.view()},
+                         tuned);
+    });
+    const auto left = items_of<std::uint32_t>(key_buffer.read_and_check_guards());
+    const auto result = items_of<std::uint32_t>(sorted.read_and_check_guards());
+    expect_items(in_place ? result : left, in_place ? unwritten<std::uint32_t>(keys.size()) : keys);
+    return in_place ? left : result;
+  }
+
   static std::vector<std::uint32_t> numbers(std::size_t count) {
     std::vector<std::uint32_t> result(count);
     std::iota(result.begin(), result.end(), 0u);
@@ -367,8 +393,6 @@ TEST_P(SortSegmentsGpu, OneCommandBufferHoldsManySorts) {
   expect_items(items_of<std::uint32_t>(third.read_and_check_guards()), sorted(a, begins_a, ends_a));
 }
 
-// Segments that overlap, or are longer than was said, have no right answer, but nothing outside the arrays is touched
-// and the sort ends.
 // Those that are longer than said take no room from the others.
 TEST_P(SortSegmentsGpu, SegmentsLongerThanSaidHideNoOthers) {
   const std::uint32_t w = window();
@@ -377,24 +401,7 @@ TEST_P(SortSegmentsGpu, SegmentsLongerThanSaidHideNoOthers) {
       SCOPED_TRACE(std::format("{} items at most, {} more", longest, excess));
       const std::uint32_t begin = longest + excess;  // of the segment that is no longer than said
       const auto keys = keys_of(begin + 10, longest);
-      const std::vector<std::uint32_t> begins{0, begin};
-      const std::vector<std::uint32_t> ends{begin, begin + 10};
-      const GuardedBuffer key_buffer(context(), bytes_of(keys));
-      const GuardedBuffer sorted(context(), bytes_of(unwritten<std::uint32_t>(keys.size())));
-      const GuardedBuffer begin_buffer(context(), bytes_of(begins));
-      const GuardedBuffer end_buffer(context(), bytes_of(ends));
-      run([&](WGPUCommandEncoder encoder) {
-        return record_sort(context(), encoder,
-                           {.item_count = Count::on_host(keys.size()),
-                            .segment_count = Count::on_host(begins.size()),
-                            .longest_segment = longest},
-                           {.keys = key_buffer.view(),
-                            .sorted_keys = sorted.view(),
-                            .segment_begins = begin_buffer.view(),
-                            .segment_ends = end_buffer.view()},
-                           tuning());
-      });
-      const auto result = items_of<std::uint32_t>(sorted.read_and_check_guards());
+      const auto result = sort_unruly(keys, {0, begin}, {begin, begin + 10}, longest, tuning());
       auto expected = std::vector<std::uint32_t>(keys.begin() + begin, keys.end());
       std::ranges::sort(expected);
       expect_items(std::vector<std::uint32_t>(result.begin() + begin, result.end()), expected);
@@ -402,13 +409,13 @@ TEST_P(SortSegmentsGpu, SegmentsLongerThanSaidHideNoOthers) {
   }
 }
 
-// Many, which overflow the lists, and few, whose chunks overwrite one another.
+// Segments that overlap have no right answer, but nothing outside the arrays is touched and the sort ends: many, which
+// overflow the lists, and few, whose chunks overwrite one another.
 TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
   const std::uint32_t w = window();
   Random random(test_seed());
   SCOPED_TRACE(seed_note(test_seed()));
-  const std::uint32_t rounds = 24;
-  for (std::uint32_t round = 0; round < rounds; ++round) {
+  for (std::uint32_t round = 0; round < 24; ++round) {
     const std::uint32_t segments = round == 0 ? 100 : 2 + round % 4;
     const auto keys = keys_of(6 * w, round);
     std::vector<std::uint32_t> begins;
@@ -417,29 +424,11 @@ TEST_P(SortSegmentsGpu, OverlappingSegmentsDoNoHarm) {
       begins.push_back(random.below(round % 2 == 0 ? 5 * w : 40));
       ends.push_back(begins.back() + random.below(4 * w));
     }
-    const GuardedBuffer begin_buffer(context(), bytes_of(begins));
-    const GuardedBuffer end_buffer(context(), bytes_of(ends));
     for (const SortPath path : {SortPath::automatic, SortPath::three_pass}) {
+      SortTuning tuned = tuning();
+      tuned.path = path;
       for (const std::uint32_t longest : {0u, w + 1}) {
-        SortTuning tuned = tuning();
-        tuned.path = path;
-        const bool in_place = round % 3 == 2;
-        const GuardedBuffer key_buffer(context(), bytes_of(keys));
-        const GuardedBuffer sorted(context(), bytes_of(keys));
-        run([&](WGPUCommandEncoder encoder) {
-          return record_sort(context(), encoder,
-                             {.item_count = Count::on_host(keys.size()),
-                              .segment_count = Count::on_host(begins.size()),
-                              .longest_segment = longest},
-                             {.keys = key_buffer.view(),
-                              .sorted_keys = (in_place ? key_buffer : sorted).view(),
-                              .segment_begins = begin_buffer.view(),
-                              .segment_ends = end_buffer.view()},
-                             tuned);
-        });
-        const auto input = items_of<std::uint32_t>(key_buffer.read_and_check_guards());
-        if (!in_place) expect_items(input, keys);
-        std::ignore = sorted.read_and_check_guards();
+        std::ignore = sort_unruly(keys, begins, ends, longest, tuned, round % 3 == 2);
       }
     }
   }
