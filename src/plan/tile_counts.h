@@ -57,6 +57,16 @@ struct PackedCounts {
     }
     return text;
   }
+  // marked_beforeK(): that of the whole rows before row k.
+  [[nodiscard]] std::string marked_before() const {
+    std::string text;
+    std::string before = "0u";
+    for (std::uint32_t k = 0; k <= rows; ++k) {
+      text += std::format("fn marked_before{}(rows: Rows) -> u32 {{ return {}; }}\n", k, before);
+      if (k < rows) before += " + " + field("rows.t", k);
+    }
+    return text;
+  }
 };
 
 }  // namespace upsweep

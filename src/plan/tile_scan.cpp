@@ -339,10 +339,10 @@ std::string tile_functions(const TileProgram& program, LanePath path, const Scan
 // Look-back ends with a barrier of its own.
 std::string stage_ahead_function(bool stages_early, Role role) {
   constexpr std::string_view head =
-      "fn stage_ahead(tile: Tile, rows: Rows, before: Accumulator, unit: u32, range: Range, thread: Thread,\n"
-      "               workgroup: Workgroup) {";
+      "fn stage_ahead(tile: Tile, rows: Rows, before: Accumulator, total: Accumulator, unit: u32, range: Range,\n"
+      "               thread: Thread, workgroup: Workgroup) {";
   if (!stages_early) return std::format("{}}}\n", head);
-  return std::format("{}\n  stage_tile(tile, rows, before, unit, range, thread, workgroup);\n{}}}\n", head,
+  return std::format("{}\n  stage_tile(tile, rows, before, total, unit, range, thread, workgroup);\n{}}}\n", head,
                      role == Role::chunks ? "  workgroupBarrier();  // the stage is filled\n" : "");
 }
 

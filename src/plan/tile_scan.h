@@ -107,8 +107,9 @@ struct TileProgram {
   // store_unit(u, unit, prefix, is_full, range), or store_tile() itself, with its workgroup memory.
   std::function<void(KernelBuilder&)> add_sink;
   bool has_own_store_tile = false;
-  // stage_tile(tile, rows, before, unit, range, thread, workgroup) comes before store_tile(), and before the look-back
-  // of a single pass; `before` is the fold of the subgroups before in the tile. A barrier lies between the two.
+  // stage_tile(tile, rows, before, total, unit, range, thread, workgroup) comes before store_tile(), and before the
+  // look-back of a single pass; `before` is the fold of the subgroups before in the tile, `total` that of the tile. A
+  // barrier lies between the two.
   bool stages_early = false;
   bool has_own_start_sink = false;
   std::function<void(KernelBuilder&)> add_initial = {};  // initial() of the first window; identity without

@@ -5,6 +5,7 @@
 #include <format>
 
 #include "plan/lowering.h"
+#include "plan/subgroup_plan.h"
 #include "plan/tile_counts.h"
 
 namespace upsweep {
@@ -58,10 +59,13 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
   if ((write_items && !has_words) || tuning.rows * items.unit_items < 4) return sink;
   // A little more than half of a tile's items (H200, 2026-11-30: more memory a workgroup costs occupancy, a round more
   // costs less).
-  const std::uint32_t wanted = std::min(tuning.rows * items.unit_items, 9u) / (write_items && write_indices ? 2 : 1);
+  const std::uint32_t wanted =
+      std::max(std::min(tuning.rows * items.unit_items, 9u) / (write_items && write_indices ? 2 : 1), items.unit_items);
   const std::uint64_t bytes =
       std::uint64_t{wanted + 1} * (write_items && write_indices ? 2 : 1) * 4 * tuning.workgroup_size;
-  if (wanted > 0 && bytes + other_workgroup_bytes + 16 <= traits.max_workgroup_bytes) sink.stage_per_thread = wanted;
+  if (wanted > 0 && bytes + other_workgroup_bytes + 16 + std::uint64_t{4} * subgroup_slots(tuning.workgroup_size) <=
+                        traits.max_workgroup_bytes)
+    sink.stage_per_thread = wanted;
   return sink;
 }
 
@@ -75,38 +79,128 @@ std::uint32_t choose_pair_stage(const TileItems& items, const TileAccumulator& a
 
 namespace {
 
-// stage_tile(), before the look-back, and what is left of a tile whose marked items are more than the stage holds: they
-// are loaded again, a row at a time, since otherwise all would stay in registers while the workgroup looks back.
-std::string stage_again_text(const TileItems& items, std::uint32_t rows) {
+// Rows whose marked items always fit into what a subgroup has of the stage.
+std::uint32_t stage_group_rows(const TileItems& items, const SelectSink& sink) {
+  return sink.stage_per_thread / items.unit_items;
+}
+
+// May a tile have more marked items than the stage holds?
+bool may_overflow(const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
+  return stage_group_rows(items, sink) < tuning.rows;
+}
+
+// What goes through the stage group by group: parts of it, rows by number, and how far each subgroup has come.
+std::string stage_groups_text(const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
+  std::string cases;
+  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+    cases += std::format("    case {0}u: {{ return vec2u({1}, row_before{0}(rows)); }}\n", k, mask_of(k));
+  }
+  return std::format(
+      "const GROUP_ROWS = {0}u;\n"
+      "// Of each subgroup: its marked items up to the end of those in the stage.\n"
+      "var<workgroup> group_ends: array<u32, {1}>;\n"
+      "fn leave_group_end(row: vec2u, thread: Thread, workgroup: Workgroup) {{\n"
+      "  let rank = thread_rank(thread, workgroup);\n  let step = unit_step(workgroup);\n"
+      "  if (rank % step == step - 1u) {{ group_ends[rank / step] = row.y + countOneBits(row.x); }}\n}}\n"
+      "fn stage_part(thread: Thread, workgroup: Workgroup) -> u32 {{\n"
+      "  let step = unit_step(workgroup);\n"
+      "  return thread_rank(thread, workgroup) / step * step * (STAGE / WORKGROUP_SIZE);\n}}\n"
+      "// The mask of row k, and the marked items before it in the subgroup.\n"
+      "fn row_at(k: u32, tile: Tile, rows: Rows) -> vec2u {{\n  switch k {{\n{2}"
+      "    default: {{ return vec2u(0u, row_before{3}(rows) + countOneBits({4})); }}\n  }}\n}}\n",
+      stage_group_rows(items, sink), subgroup_slots(tuning.workgroup_size), cases, tuning.rows - 1,
+      mask_of(tuning.rows - 1));
+}
+
+// stage_tile(), before the look-back, and what is left of a tile with more marked items than the stage holds: each
+// subgroup (without them the workgroup) takes its rows group by group through its part of the stage. They are loaded
+// again, since otherwise all would stay in registers while the workgroup looks back.
+std::string stage_early_text(const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
+  const std::uint32_t rows = tuning.rows;
   const std::uint32_t count = items.unit_items;
+  const std::uint32_t group = stage_group_rows(items, sink);
+  const auto stage_rows = [&](std::uint32_t from, std::uint32_t to) {
+    std::string text;
+    for (std::uint32_t k = from; k < std::min(to, rows); ++k) {
+      text += std::format(
+          "{0}  stage_unit(tile.u{1}, {2}, unit + {1}u * step, first + row_before{1}(rows), spare, range);\n",
+          from == 0 ? "" : "  ", k, mask_of(k));
+    }
+    return text;
+  };
+  constexpr std::string_view head =
+      "fn stage_tile(tile: Tile, rows: Rows, before: u32, count: u32, unit: u32, range: Range, thread: Thread,\n"
+      "              workgroup: Workgroup) {\n"
+      "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n";
+  if (!may_overflow(items, sink, tuning))
+    return std::format("{}  let first = before;\n{}}}\n", head, stage_rows(0, rows));
   std::string unit;
   for (std::uint32_t k = 0; k < count; ++k) {
     unit += std::format("{}load_item(clamp(at * UNIT_ITEMS + {}u, first_readable(range), range.end - 1u), range)",
                         k == 0 ? "" : ",\n                 ", k);
   }
   if (count > 1) unit = std::format("RawUnit({})", unit);
-  std::string cases;
-  for (std::uint32_t k = 0; k < rows; ++k) {
-    cases += std::format("    {0}: {{ return vec2u({1}, row_before{2}(rows)); }}\n",
-                         k + 1 < rows ? std::format("case {}u", k) : std::string("default"), mask_of(k), k);
+  std::string most;
+  for (std::uint32_t k = 0; k < rows; k += 2 * group) {
+    const std::uint32_t end = std::min(k + 2 * group, rows);
+    most = k == 0 ? std::format("marked_before{}(rows)", end)
+                  : std::format("max({}, marked_before{}(rows) - marked_before{}(rows))", most, end, k);
   }
-  return std::format(
-      "fn stage_tile(tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread, workgroup: "
-      "Workgroup) {{\n"
-      "  stage_from(0u, tile, rows, before, unit, range, thread, workgroup);\n}}\n"
-      "// The mask of row k, and the marked items before it in the subgroup.\n"
-      "fn row_at(k: u32, tile: Tile, rows: Rows) -> vec2u {{\n  switch k {{\n{0}  }}\n}}\n"
-      "fn load_again(at: u32, is_full: bool, range: Range) -> RawUnit {{\n"
-      "  if (is_full) {{ return load_items(at, range); }}\n  return {1};\n}}\n"
-      "fn stage_again(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, is_full: bool, range: Range,\n"
-      "               thread: Thread, workgroup: Workgroup) {{\n"
-      "  for (var k = 0u; k < params.rows; k++) {{\n    let at = unit + k * unit_step(workgroup);\n"
-      "    let row = row_at(k, tile, rows);\n    let first = before - done + row.y;\n"
-      "    // Slots before the window wrap.\n"
-      "    if (min(first, first + {2}u) < STAGE) {{\n"
-      "      stage_unit(load_again(at, is_full, range), row.x, at, first, STAGE + thread.index, range);\n    }}\n"
-      "  }}\n}}\n",
-      cases, unit, count - 1);
+  std::string text = stage_groups_text(items, sink, tuning);
+  text += std::format(
+      "// Twice as many where all such groups fit.\n"
+      "fn group_of(rows: Rows, workgroup: Workgroup) -> u32 {{\n"
+      "  let most = {};\n"
+      "  return select(GROUP_ROWS, 2u * GROUP_ROWS, most <= STAGE / WORKGROUP_SIZE * unit_step(workgroup));\n}}\n",
+      most);
+  text += std::format(
+      "{}  var first = before;\n  var staged_rows = ROWS;\n"
+      "  if (count > STAGE) {{\n    first = stage_part(thread, workgroup);\n"
+      "    staged_rows = group_of(rows, workgroup);\n"
+      "    leave_group_end(row_at(min(staged_rows, ROWS) - 1u, tile, rows), thread, workgroup);\n  }}\n"
+      "{}  if (staged_rows > {}u) {{\n{}  }}\n",
+      head, stage_rows(0, group), group, stage_rows(group, 2 * group));
+  if (2 * group < rows)
+    text += std::format("  if (staged_rows > {}u) {{\n{}  }}\n", 2 * group, stage_rows(2 * group, rows));
+  text += std::format(
+      "}}\nfn load_again(at: u32, is_full: bool, range: Range) -> RawUnit {{\n"
+      "  if (is_full) {{ return load_items(at, range); }}\n  return {0};\n}}\n"
+      "fn store_groups(tile: Tile, rows: Rows, place: u32, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
+      "                workgroup: Workgroup) {{\n"
+      "  let step = unit_step(workgroup);\n  let rank = thread_rank(thread, workgroup);\n"
+      "  let part = stage_part(thread, workgroup);\n  let spare = STAGE + thread.index;\n"
+      "  let group = group_of(rows, workgroup);\n"
+      "  var start = 0u;\n"
+      "  // Those that take two groups at once are through earlier, but the barriers are for all.\n"
+      "  for (var round = 0u; round * GROUP_ROWS < params.rows; round++) {{\n"
+      "    let k = round * group;\n"
+      "    if (round != 0u) {{\n"
+      "      let first = part - start;\n",
+      unit);
+  for (std::uint32_t j = 0; j < 2 * group; ++j) {
+    text += std::format(
+        "      let at{0} = unit + (k + {0}u) * step;\n      var items{0}: RawUnit;\n"
+        "      if ({1}k + {0}u < ROWS) {{ items{0} = load_again(at{0}, is_full, range); }}\n",
+        j, j >= group ? "group > GROUP_ROWS && " : "");
+  }
+  text += "      workgroupBarrier();  // the stage may be filled again\n      if (k < ROWS) {\n";
+  for (std::uint32_t j = 0; j < 2 * group; ++j) {
+    if (j == group) text += "      }\n      if (group > GROUP_ROWS && k < ROWS) {\n";
+    text += std::format(
+        "        let row{0} = row_at(k + {0}u, tile, rows);\n"
+        "        stage_unit(items{0}, row{0}.x, at{0}, first + row{0}.y, spare, range);\n",
+        j);
+  }
+  text +=
+      "      }\n      leave_group_end(row_at(k + group - 1u, tile, rows), thread, workgroup);\n"
+      "      workgroupBarrier();  // the stage is filled\n    }\n"
+      "    let end = group_ends[rank / step];\n"
+      "    for (var j = 0u; j < STAGE / WORKGROUP_SIZE; j++) {\n"
+      "      let i = rank % step + j * step;\n      if (i >= end - start) { break; }\n";
+  if (sink.write_items) text += "      output[params.output_first + place + start + i] = staged_items[part + i];\n";
+  if (sink.write_indices)
+    text += "      indices[params.indices_first + place + start + i] = staged_indices[part + i];\n";
+  return text + "    }\n    start = end;\n  }\n}\n";
 }
 
 }  // namespace
@@ -150,53 +244,72 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
       "first;\n";
   for (std::uint32_t k = 0; k < count; ++k) {
     // Slots before the window wrap to huge numbers and fail the test, too.
-    text += std::format(
-        "  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0} & (slot < STAGE));\n", k,
-        1u << k);
+    text += std::format("  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0}{2});\n", k,
+                        1u << k, sink.stages_early ? "" : " & (slot < STAGE)");
     if (sink.write_items) text += std::format("  staged_items[to{}] = {};\n", k, items.item("items", k));
     if (sink.write_indices)
       text += std::format("  staged_indices[to{0}] = item_index(unit * UNIT_ITEMS + {0}u, range);\n", k);
     if (k + 1 < count) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
-  text +=
-      "}\n"
-      "// From marked item `done` of the tile on.\n"
-      "fn stage_from(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread,\n"
-      "              workgroup: Workgroup) {\n"
-      "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n  let first = before - done;\n";
-  text += std::format(
-      "  let end = first + row_before{0}(rows) + countOneBits({1});\n"
-      "  // Nothing of this thread's, and most often of its subgroup's, is in the window. Slots before it have "
-      "wrapped.\n"
-      "  if (bitcast<i32>(first) >= i32(STAGE) || bitcast<i32>(end) <= 0) {{ return; }}\n",
-      tuning.rows - 1, mask_of(tuning.rows - 1));
-  for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+  text += "}\n";
+  const auto store_words = [&](std::string_view done) {
+    std::string words;
+    if (sink.write_items)
+      words += std::format("      output[params.output_first + prefix.tile + {}i] = staged_items[i];\n", done);
+    if (sink.write_indices)
+      words += std::format("      indices[params.indices_first + prefix.tile + {}i] = staged_indices[i];\n", done);
+    return words;
+  };
+  if (sink.stages_early) {
+    text += stage_early_text(items, sink, tuning);
+  } else {
     text +=
-        std::format("  stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n", k,
-                    mask_of(k));
+        "// From marked item `done` of the tile on.\n"
+        "fn stage_from(done: u32, tile: Tile, rows: Rows, before: u32, unit: u32, range: Range, thread: Thread,\n"
+        "              workgroup: Workgroup) {\n"
+        "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n  let first = before - done;\n";
+    text += std::format(
+        "  let end = first + row_before{0}(rows) + countOneBits({1});\n"
+        "  // Nothing of this thread's, and most often of its subgroup's, is in the window. Slots before it have "
+        "wrapped.\n"
+        "  if (bitcast<i32>(first) >= i32(STAGE) || bitcast<i32>(end) <= 0) {{ return; }}\n",
+        tuning.rows - 1, mask_of(tuning.rows - 1));
+    for (std::uint32_t k = 0; k < tuning.rows; ++k) {
+      text +=
+          std::format("  stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
+                      k, mask_of(k));
+    }
+    text += "}\n";
   }
-  text += "}\n" + (sink.stages_early ? stage_again_text(items, tuning.rows) : std::string());
   text +=
       "fn store_tile(tile: Tile, rows: Rows, prefix: Prefix, unit: u32, is_full: bool, range: Range, thread: Thread,\n"
       "              workgroup: Workgroup) {\n" +
       sink.at_start +
       "  if (thread.index == 0u) { shared_count = prefix.total; }\n"
-      "  let count = workgroupUniformLoad(&shared_count);\n"
-      "  for (var done = 0u; done < count; done += STAGE) {\n";
-  text += sink.stages_early
-              ? "    if (done != 0u) {\n"
-                "      stage_again(done, tile, rows, prefix.subgroup, unit, is_full, range, thread, workgroup);\n"
-                "      workgroupBarrier();  // the stage is filled\n    }\n"
-              : "    stage_from(done, tile, rows, prefix.subgroup, unit, range, thread, workgroup);\n"
-                "    workgroupBarrier();  // the stage is filled\n";
-  text += "    let staged_count = min(STAGE, count - done);\n";
-  text += each_staged_text;
-  if (sink.write_items) text += "      output[params.output_first + prefix.tile + done + i] = staged_items[i];\n";
-  if (sink.write_indices) text += "      indices[params.indices_first + prefix.tile + done + i] = staged_indices[i];\n";
-  text += "    }\n    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+      "  let count = workgroupUniformLoad(&shared_count);\n";
+  if (sink.stages_early) {
+    if (may_overflow(items, sink, tuning)) {
+      text +=
+          "  if (count > STAGE) {\n"
+          "    store_groups(tile, rows, prefix.tile + prefix.subgroup, unit, is_full, range, thread, workgroup);\n"
+          "    return;\n  }\n";
+    }
+    text +=
+        std::format("  {{\n    let staged_count = count;\n{}{}    }}\n  }}\n}}\n", each_staged_text, store_words(""));
+  } else {
+    text +=
+        "  for (var done = 0u; done < count; done += STAGE) {\n"
+        "    stage_from(done, tile, rows, prefix.subgroup, unit, range, thread, workgroup);\n"
+        "    workgroupBarrier();  // the stage is filled\n"
+        "    let staged_count = min(STAGE, count - done);\n";
+    text += each_staged_text;
+    text += store_words("done + ");
+    text += "    }\n    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
+  }
   builder.generated("store", text);
-  builder.more_workgroup_bytes(4 + (sink.stage_per_thread + 1) * tuning.workgroup_size * 4 *
-                                       (sink.write_items && sink.write_indices ? 2 : 1));
+  builder.more_workgroup_bytes(
+      4 + (sink.stage_per_thread + 1) * tuning.workgroup_size * 4 * (sink.write_items && sink.write_indices ? 2 : 1) +
+      (sink.stages_early && may_overflow(items, sink, tuning) ? 4 * subgroup_slots(tuning.workgroup_size) : 0));
 }
 
 std::string load_rows_text(std::uint32_t rows, bool full) {
@@ -254,6 +367,11 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
     for (std::uint32_t k = 0; k < rows; ++k) {
       text += std::format("fn row_before{0}(rows: Rows) -> u32 {{ return rows.r{0}; }}\n", k);
     }
+    // Not known without a pass through workgroup memory.
+    for (std::uint32_t k = 0; k <= rows; ++k) {
+      text +=
+          std::format("fn marked_before{0}(rows: Rows) -> u32 {{ return {0}u * WORKGROUP_SIZE * UNIT_ITEMS; }}\n", k);
+    }
     return text;
   }
   // r: counts, then the counts in the lanes before; t: those of whole rows, after the scan.
@@ -264,6 +382,7 @@ std::string marked_tile(std::uint32_t rows, bool lanes, const DeviceTraits& trai
       counts.packed_rows());
   text += std::format("fn fold_rows(rows: Rows) -> Accumulator {{\n  return {};\n}}\n", counts.sum("rows.r"));
   text += counts.rows_before();
+  text += counts.marked_before();
   text +=
       "fn scan_rows(rows: Rows, thread: Thread, workgroup: Workgroup) -> ScannedRows {\n"
       "  let last = workgroup.subgroup_size - 1u;\n";

@@ -32,7 +32,7 @@ fn run(workgroup: Workgroup, thread: Thread) {
     let rows = tile_rows(units, unit, step, range);
     let total = total_tile(rows, thread, workgroup);
     let scanned = scan_tile(rows, total, thread, workgroup);
-    stage_ahead(units, scanned, total.before, unit, range, thread, workgroup);
+    stage_ahead(units, scanned, total.before, total.total, unit, range, thread, workgroup);
     store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);
     before = combine(before, total.total);
     workgroupBarrier();  // total_tile and store_tile may be used again

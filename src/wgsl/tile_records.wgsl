@@ -78,7 +78,7 @@ fn finish_tile(units: Tile, rows: Rows, total: TileTotal, tile: u32, tile_count:
   }
   let scanned = scan_tile(rows, total, thread, workgroup);
   // Those before have more time to publish.
-  stage_ahead(units, scanned, total.before, unit, range, thread, workgroup);
+  stage_ahead(units, scanned, total.before, total.total, unit, range, thread, workgroup);
   let before = look_back(tile, total.total, tag, range, thread, workgroup);
   store_tile(units, scanned, Prefix(before, total.before, total.total), unit, is_full, range, thread, workgroup);
   if (tile == tile_count - 1u && thread.index == 0u) {

@@ -103,8 +103,8 @@ std::uint32_t record_bytes_of(const LoweredOperator& op) {
 }
 
 std::uint32_t values_workgroup_bytes(const LoweredOperator& op, const ScanTuning& tuning, const DeviceTraits& traits) {
-  return 4 + op.accumulator_bytes * (staged_values * tuning.workgroup_size + 1) +
-         (4 + op.accumulator_bytes) * subgroup_count(tuning, traits);
+  return 4 + op.accumulator_bytes * (staged_values * tuning.workgroup_size) +
+         (4 + 2 * op.accumulator_bytes) * subgroup_count(tuning, traits);
 }
 
 // Masks of heads go from one kernel to the other, so subgroups must have one size.
@@ -447,15 +447,15 @@ void add_values_text(KernelBuilder& builder, const Problem& problem, const ScanT
                         return std::format("    group.x{} = no_value();\n", k);
                       }));
   text +=
-      "// Stages what runs come to where the next ones begin, from slot `first` on; what the stage has no room for\n"
-      "// goes to one slot behind it. Gives the run that is open behind the group.\n"
+      "// Stages what runs come to where the next ones begin, from slot `first` on. Gives the run that is open behind\n"
+      "// the group.\n"
       "fn fold_group(group: Group, mask: u32, first: u32) -> InnerAccumulator {\n"
       "  var slot = first;\n  var value = no_value();\n";
   // Branches: with selects sums of u32 took 4 registers more, which cost a workgroup of 5 on a multiprocessor (H200,
   // 2026-12-01, 2^26: 114 us instead of 103).
   for (std::uint32_t k = 0; k < group_items; ++k) {
     text += std::format(
-        "  if ((mask & {0}u) != 0u) {{\n    staged[min(slot, STAGE)] = value;\n    slot += 1u;\n    value = "
+        "  if ((mask & {0}u) != 0u) {{\n    staged[slot] = value;\n    slot += 1u;\n    value = "
         "group.x{1};\n"
         "  }} else {{\n    value = combine_values(value, group.x{1});\n  }}\n",
         1u << k, k);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <format>
 #include <limits>
+#include <numeric>
 
 #include "primitives/scan/scan_reference.h"
 #include "testing/generators.h"
@@ -154,6 +155,36 @@ TEST_P(UniqueShapesGpu, AnEqualityIsToldWhichItemComesFirst) {
   for (std::uint32_t i = 0; i < affordable(9000); ++i) stairs.push_back(i % 300 < 250 ? i : 7);
   check(stairs, {.input = ElementType::u32(), .equality = Equality::of("b == a + 1u")}, {.tuning = one_path()},
         [](std::uint32_t a, std::uint32_t b) { return b == a + 1; });
+}
+
+// What the stage has no room for goes through it group by group, each subgroup at its own pace.
+TEST_P(UniqueShapesGpu, TilesMayHoldMoreRunsThanAreStagedAtATime) {
+  Random random(test_seed());
+  SCOPED_TRACE(seed_note(test_seed()));
+  // Stretches of runs of 1 to 8 items, and of one run.
+  std::vector<std::uint32_t> words(affordable(30'000));
+  std::uint32_t mean = 1;
+  for (std::uint32_t i = 0; i < words.size(); ++i) {
+    if (random.below(300) == 0) mean = random.below(5) == 0 ? 1000 : 1 + random.below(random.below(3) == 0 ? 8 : 2);
+    words[i] = i == 0 || random.below(mean) == 0 ? i * 0x9e3779b1u : words[i - 1];
+  }
+  std::vector<std::uint32_t> all_differ(words.size());
+  std::iota(all_differ.begin(), all_differ.end(), 5u);
+  ScanTuning tuning = one_path();
+  // Tiles of fewer items than are staged, of so many, of more, and of groups that do not come out even.
+  for (const std::uint32_t rows : is_thorough() ? std::vector{1u, 2u, 3u, 5u, 8u, 9u, 12u} : std::vector{1u, 8u}) {
+    tuning.rows = rows;
+    SCOPED_TRACE(to_string(tuning));
+    for (const std::uint64_t first : {0u, 3u}) {
+      for (const bool write_indices : {false, true}) {
+        const Setting setting{.tuning = tuning, .input_item = first, .output_item = 1};
+        check_default(words, setting, write_indices);
+        check_default(all_differ, setting, write_indices);
+      }
+    }
+    check_default(words, {.tuning = tuning, .count = 20'011}, true);
+    if (HasFailure()) return;
+  }
 }
 
 TEST_P(UniqueShapesGpu, CountsAreReadOnTheDevice) {
