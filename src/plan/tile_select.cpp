@@ -63,8 +63,8 @@ SelectSink choose_select_sink(const TileItems& items, bool write_items, bool wri
       std::max(std::min(tuning.rows * items.unit_items, 9u) / (write_items && write_indices ? 2 : 1), items.unit_items);
   const std::uint64_t bytes =
       std::uint64_t{wanted + 1} * (write_items && write_indices ? 2 : 1) * 4 * tuning.workgroup_size;
-  if (wanted > 0 && bytes + other_workgroup_bytes + 16 + std::uint64_t{4} * subgroup_slots(tuning.workgroup_size) <=
-                        traits.max_workgroup_bytes)
+  if (bytes + other_workgroup_bytes + 16 + std::uint64_t{4} * subgroup_slots(tuning.workgroup_size) <=
+      traits.max_workgroup_bytes)
     sink.stage_per_thread = wanted;
   return sink;
 }
@@ -87,6 +87,27 @@ std::uint32_t stage_group_rows(const TileItems& items, const SelectSink& sink) {
 // May a tile have more marked items than the stage holds?
 bool may_overflow(const TileItems& items, const SelectSink& sink, const ScanTuning& tuning) {
   return stage_group_rows(items, sink) < tuning.rows;
+}
+
+// Stages rows `from` to `to` of a tile from slot `first` of the subgroup on.
+std::string stage_rows_text(std::uint32_t from, std::uint32_t to, std::string_view indent) {
+  std::string text;
+  for (std::uint32_t k = from; k < to; ++k) {
+    text +=
+        std::format("{0}stage_unit(tile.u{1}, {2}, unit + {1}u * step, first + row_before{1}(rows), spare, range);\n",
+                    indent, k, mask_of(k));
+  }
+  return text;
+}
+
+// Stores what is staged in `slot` as marked item `number`.
+std::string store_staged_text(const SelectSink& sink, std::string_view number, std::string_view slot) {
+  std::string text;
+  if (sink.write_items)
+    text += std::format("      output[params.output_first + {}] = staged_items[{}];\n", number, slot);
+  if (sink.write_indices)
+    text += std::format("      indices[params.indices_first + {}] = staged_indices[{}];\n", number, slot);
+  return text;
 }
 
 // What goes through the stage group by group: parts of it, rows by number, and how far each subgroup has come.
@@ -119,21 +140,12 @@ std::string stage_early_text(const TileItems& items, const SelectSink& sink, con
   const std::uint32_t rows = tuning.rows;
   const std::uint32_t count = items.unit_items;
   const std::uint32_t group = stage_group_rows(items, sink);
-  const auto stage_rows = [&](std::uint32_t from, std::uint32_t to) {
-    std::string text;
-    for (std::uint32_t k = from; k < std::min(to, rows); ++k) {
-      text += std::format(
-          "{0}  stage_unit(tile.u{1}, {2}, unit + {1}u * step, first + row_before{1}(rows), spare, range);\n",
-          from == 0 ? "" : "  ", k, mask_of(k));
-    }
-    return text;
-  };
   constexpr std::string_view head =
       "fn stage_tile(tile: Tile, rows: Rows, before: u32, count: u32, unit: u32, range: Range, thread: Thread,\n"
       "              workgroup: Workgroup) {\n"
       "  let step = unit_step(workgroup);\n  let spare = STAGE + thread.index;\n";
   if (!may_overflow(items, sink, tuning))
-    return std::format("{}  let first = before;\n{}}}\n", head, stage_rows(0, rows));
+    return std::format("{}  let first = before;\n{}}}\n", head, stage_rows_text(0, rows, "  "));
   std::string unit;
   for (std::uint32_t k = 0; k < count; ++k) {
     unit += std::format("{}load_item(clamp(at * UNIT_ITEMS + {}u, first_readable(range), range.end - 1u), range)",
@@ -159,9 +171,9 @@ std::string stage_early_text(const TileItems& items, const SelectSink& sink, con
       "    staged_rows = group_of(rows, workgroup);\n"
       "    leave_group_end(row_at(min(staged_rows, ROWS) - 1u, tile, rows), thread, workgroup);\n  }}\n"
       "{}  if (staged_rows > {}u) {{\n{}  }}\n",
-      head, stage_rows(0, group), group, stage_rows(group, 2 * group));
+      head, stage_rows_text(0, group, "  "), group, stage_rows_text(group, std::min(2 * group, rows), "    "));
   if (2 * group < rows)
-    text += std::format("  if (staged_rows > {}u) {{\n{}  }}\n", 2 * group, stage_rows(2 * group, rows));
+    text += std::format("  if (staged_rows > {}u) {{\n{}  }}\n", 2 * group, stage_rows_text(2 * group, rows, "    "));
   text += std::format(
       "}}\nfn load_again(at: u32, is_full: bool, range: Range) -> RawUnit {{\n"
       "  if (is_full) {{ return load_items(at, range); }}\n  return {0};\n}}\n"
@@ -197,9 +209,7 @@ std::string stage_early_text(const TileItems& items, const SelectSink& sink, con
       "    let end = group_ends[rank / step];\n"
       "    for (var j = 0u; j < STAGE / WORKGROUP_SIZE; j++) {\n"
       "      let i = rank % step + j * step;\n      if (i >= end - start) { break; }\n";
-  if (sink.write_items) text += "      output[params.output_first + place + start + i] = staged_items[part + i];\n";
-  if (sink.write_indices)
-    text += "      indices[params.indices_first + place + start + i] = staged_indices[part + i];\n";
+  text += store_staged_text(sink, "place + start + i", "part + i");
   return text + "    }\n    start = end;\n  }\n}\n";
 }
 
@@ -243,7 +253,7 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
       "fn stage_unit(items: RawUnit, mask: u32, unit: u32, first: u32, spare: u32, range: Range) {\n  var slot = "
       "first;\n";
   for (std::uint32_t k = 0; k < count; ++k) {
-    // Slots before the window wrap to huge numbers and fail the test, too.
+    // Filled early, the stage has room for all. Slots before a window wrap to huge numbers and fail the test, too.
     text += std::format("  let kept{0} = (mask & {1}u) != 0u;\n  let to{0} = select(spare, slot, kept{0}{2});\n", k,
                         1u << k, sink.stages_early ? "" : " & (slot < STAGE)");
     if (sink.write_items) text += std::format("  staged_items[to{}] = {};\n", k, items.item("items", k));
@@ -252,14 +262,6 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
     if (k + 1 < count) text += std::format("  slot += select(0u, 1u, kept{});\n", k);
   }
   text += "}\n";
-  const auto store_words = [&](std::string_view done) {
-    std::string words;
-    if (sink.write_items)
-      words += std::format("      output[params.output_first + prefix.tile + {}i] = staged_items[i];\n", done);
-    if (sink.write_indices)
-      words += std::format("      indices[params.indices_first + prefix.tile + {}i] = staged_indices[i];\n", done);
-    return words;
-  };
   if (sink.stages_early) {
     text += stage_early_text(items, sink, tuning);
   } else {
@@ -274,11 +276,7 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
         "wrapped.\n"
         "  if (bitcast<i32>(first) >= i32(STAGE) || bitcast<i32>(end) <= 0) {{ return; }}\n",
         tuning.rows - 1, mask_of(tuning.rows - 1));
-    for (std::uint32_t k = 0; k < tuning.rows; ++k) {
-      text +=
-          std::format("  stage_unit(tile.u{0}, {1}, unit + {0}u * step, first + row_before{0}(rows), spare, range);\n",
-                      k, mask_of(k));
-    }
+    text += stage_rows_text(0, tuning.rows, "  ");
     text += "}\n";
   }
   text +=
@@ -294,8 +292,8 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
           "    store_groups(tile, rows, prefix.tile + prefix.subgroup, unit, is_full, range, thread, workgroup);\n"
           "    return;\n  }\n";
     }
-    text +=
-        std::format("  {{\n    let staged_count = count;\n{}{}    }}\n  }}\n}}\n", each_staged_text, store_words(""));
+    text += std::format("  {{\n    let staged_count = count;\n{}{}    }}\n  }}\n}}\n", each_staged_text,
+                        store_staged_text(sink, "prefix.tile + i", "i"));
   } else {
     text +=
         "  for (var done = 0u; done < count; done += STAGE) {\n"
@@ -303,7 +301,7 @@ void add_select_sink(KernelBuilder& builder, const TileItems& items, const Selec
         "    workgroupBarrier();  // the stage is filled\n"
         "    let staged_count = min(STAGE, count - done);\n";
     text += each_staged_text;
-    text += store_words("done + ");
+    text += store_staged_text(sink, "prefix.tile + done + i", "i");
     text += "    }\n    workgroupBarrier();  // the stage may be filled again\n  }\n}\n";
   }
   builder.generated("store", text);
